@@ -102,8 +102,8 @@ fn compile(compiler: &mut dyn SettingsCompiler, settings: &Settings, features: &
 }
 
 /// Adds the configured fields of the location to a response. Omits a field if the response has it or one of its
-/// `unless` fields, or if its value is empty or cannot be evaluated. Nothing is added to a 304: a stored page already
-/// contains the fields.
+/// `unless` fields, or if its value is empty or cannot be evaluated. Line breaks and NUL are removed from a value.
+/// Nothing is added to a 304: a stored page already contains the fields.
 pub(crate) fn add_configured_fields(exchange: &mut Exchange, status: u16, fields: &mut Fields) {
     let Exchange { request, frame } = exchange;
     let Some(CompiledAddedFields(added)) = request.place().features.get::<CompiledAddedFields>() else {

@@ -37,9 +37,9 @@ pub async fn fetch_to_completion(
 }
 
 /// Sends a request to a group of peers and returns the response. Fails if no peer delivers a response head, or if this
-/// server withholds the request (`origin_queue`, `memory_limit`). `waits` is true if the client waits for this response
-/// head. Failures before another attempt are written to the error log. `request` is passed by reference because it is
-/// large.
+/// server withholds the request (limits with `origin_only`, `origin_queue`, `memory_limit`). `waits` is true if the
+/// client waits for this response head; interim responses are forwarded only then. Failures before another attempt are
+/// written to the error log. `request` is passed by reference because it is large.
 pub async fn fetch(
     exchange: &mut Exchange,
     origin: &Arc<OriginPlace>,
@@ -67,8 +67,9 @@ fn record_response(
     add_header::add_configured_fields(exchange, response.head.status, &mut response.head.fields);
 }
 
-/// Attaches the permit of `origin_queue` (a slot for a concurrent request) to the response; it is released when the
-/// origin has completed the response.
+/// Attaches the permit of `origin_queue` and of limits with `origin_only` to the response; it is released when the
+/// origin has completed the response (with `release=head`, the slot of the queue is released at once). An error
+/// releases the permit.
 fn attach_permit(
     fetched: Result<Box<OriginResponse>, OriginError>,
     permit: OriginPermit,

@@ -48,8 +48,8 @@ pub(super) fn target_by_name(exchange: &mut Exchange, target: &Template) -> Resu
     }
 }
 
-/// Returns the group of a target; a host name is resolved first. If that fails, it is logged, and the error is the
-/// status of the response (502).
+/// Returns the group of a target; a host name is resolved first. If that fails, it is logged and recorded as an attempt
+/// (`$upstream_addr`), and the error is the status of the response (502).
 pub async fn resolve_target(
     exchange: &mut Exchange,
     chosen: UpstreamTarget,

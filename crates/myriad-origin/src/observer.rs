@@ -33,8 +33,8 @@ struct InterimReceiver {
     connection: Rc<Connection>,
     /// Number of the client's request on its connection.
     number: u32,
-    /// True if all interim (1xx) responses are forwarded, as RFC 9110 section 15.2 requires of proxies; false if only
-    /// 103 is.
+    /// True if all interim (1xx) responses except 100 are forwarded, as RFC 9110 section 15.2 requires of proxies;
+    /// false if only 103 is.
     all: bool,
 }
 

@@ -106,8 +106,9 @@ fn is_read_ahead(origin: &OriginPlace, head: &ResponseHead) -> bool {
     }
 }
 
-/// Returns the body for the client, read ahead if `on`. A body that must be read completely even if the client
-/// disconnects is read ahead by one byte otherwise. As in nginx, `*_limit_rate` only applies with `on`.
+/// Returns the body for the client, read ahead if `on`. Otherwise, a body that must be read completely even if the
+/// client disconnects (`*_ignore_client_abort`, or `is_stored` for `*_store`) is read ahead by one byte. As in nginx,
+/// `*_limit_rate` only applies with `on`.
 fn buffered(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -132,7 +133,7 @@ fn buffered(
     }
 }
 
-/// Returns the read-ahead limits for a response that is too large for the zone; `None` with `*_buffering off`.
+/// Returns the read-ahead limits for a response that is too large for the cache zone; `None` with `*_buffering off`.
 /// `*_limit_rate` and `*_ignore_client_abort` apply to its fetch instead.
 pub fn ahead(rules: &AheadRules) -> Option<ReadAheadLimits> {
     let ahead = ReadAheadLimits { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
@@ -151,7 +152,8 @@ pub fn limit_rate(exchange: &mut Exchange, rules: &AheadRules) -> u64 {
 }
 
 /// Handles `X-Accel-Redirect`, by which another location of this server produces the response; an unsafe path yields
-/// 404. `None` if the response has no such field or the field is ignored.
+/// 404. Also applies `X-Accel-Limit-Rate`, retains some response fields for that response, and removes the request body
+/// except for a named location. `None` if the response has no such field or the field is ignored.
 pub fn accel_redirect(
     exchange: &mut Exchange,
     origin: &OriginPlace,
@@ -184,7 +186,8 @@ pub fn accel_redirect(
     Some(PhaseStep::Redirect)
 }
 
-/// Returns the response fields that an `X-Accel-Redirect` response passes to the response of the other location.
+/// Returns the response fields that an `X-Accel-Redirect` response passes to the response of the other location: media
+/// type, `Set-Cookie`, `Content-Disposition`, `Cache-Control` and `Expires`.
 fn carried(fields: &Fields) -> CarriedFields {
     let mut carried = CarriedFields::default();
     for (known, name, value) in fields.iter_known() {

@@ -34,7 +34,8 @@ pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Op
     sid.filter(|said| !said.is_empty() && said.len() <= MAX_SID_LEN)
 }
 
-/// Records the peer of a response for later requests of the client: in a cookie, or in the learned session (`sticky`).
+/// Records the peer of a response for later requests of the client: in a cookie, or in the learned session (`sticky`);
+/// nothing with `sticky route`.
 pub(crate) fn note(
     exchange: &mut Exchange,
     group: &OriginGroup,
@@ -62,7 +63,8 @@ pub fn append(exchange: &Exchange, answer: &mut ContentResponse) {
 }
 
 /// Returns the value of `Set-Cookie` for the peer `sid`, with its attributes in nginx's order; `now_s` is the time in
-/// seconds since the Unix epoch. A domain with characters that host names must not contain is omitted.
+/// seconds since the Unix epoch. A domain with characters that host names must not contain is omitted, and an unknown
+/// `samesite` becomes `strict`.
 fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: u64) -> Vec<u8> {
     let mut out = format!("{}={sid}", cookie.name).into_bytes();
     match cookie.expires {

@@ -15,8 +15,8 @@ pub fn names(value: &[u8]) -> impl Iterator<Item = &[u8]> {
     value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty())
 }
 
-/// Returns the protocols in the value of an `Upgrade` field that `list` contains, with or without their version. `h2c`
-/// is never returned, because its requests would reach the origin without any access rules.
+/// Returns the protocols in the value of an `Upgrade` field that `list` contains, with or without their version,
+/// separated by `, `. `h2c` is never returned, because its requests would reach the origin without any access rules.
 pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     let is_listed = |name: &&[u8]| {
         let bare = name.split(|byte| *byte == b'/').next().unwrap_or_default();
@@ -28,8 +28,8 @@ pub fn allowed(value: &[u8], list: &[Box<[u8]>]) -> Vec<u8> {
     names(value).filter(is_listed).collect::<Vec<_>>().join(&b", "[..])
 }
 
-/// Returns the step with the response that connects client and origin by a tunnel (such as a WebSocket); an error for a
-/// subrequest.
+/// Returns the step with the response that connects client and origin by a tunnel (such as a WebSocket) and then closes
+/// the client connection; error 502 for a subrequest.
 pub fn tunnel(
     exchange: &mut Exchange,
     place: &OriginPlace,

@@ -103,7 +103,7 @@ impl Split {
 
 impl FastCgiPlace {
     /// Appends the script name: the first group of `fastcgi_split_path_info`, or the whole URI if the pattern does not
-    /// match or is not configured; then `index` after a final `/`. Fails if the match fails.
+    /// match or is not configured; then `index` after a final `/`. Fails if the regular expression cannot be evaluated.
     pub(super) fn script_name(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         if !self.split_uri(request, 1, out)? {
             out.extend_from_slice(&request.route.uri);
@@ -115,7 +115,7 @@ impl FastCgiPlace {
     }
 
     /// Appends the second group of `fastcgi_split_path_info`; nothing if the pattern does not match or is not
-    /// configured. Fails if the match fails.
+    /// configured. Fails if the regular expression cannot be evaluated.
     pub(super) fn path_info(&self, request: &Request, out: &mut Vec<u8>) -> Result<(), EvalError> {
         self.split_uri(request, 2, out).map(drop)
     }

@@ -83,9 +83,9 @@ async fn poll_zone(
     }
 }
 
-/// Returns the status of each php-fpm pool by address, and the number of children that requests and idle connections of
-/// this server may occupy meanwhile. A server that refuses connections is omitted, unless no server is left; any other
-/// server without a valid status is an error.
+/// Requests the status of each php-fpm pool and records it at its peer. Returns the status by address, and the number
+/// of children that requests and idle connections of this server may occupy meanwhile. A server that refuses
+/// connections is omitted, unless no server is left; any other server without a valid status is an error.
 async fn poll_all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,

@@ -31,7 +31,7 @@ pub(super) struct HealthCheckPlace {
     /// check.
     pub keepalive_ms: u64,
     pub judge: HealthConditions,
-    /// gRPC call that replaces `uri` and `judge`; `None` for a GET request.
+    /// Rule of the gRPC call to `uri`, which replaces `judge`; `None` for a GET request.
     pub grpc: Option<GrpcRule>,
 }
 

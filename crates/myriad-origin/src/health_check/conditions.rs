@@ -102,7 +102,8 @@ impl HealthConditions {
 }
 
 impl FieldRule {
-    /// Returns whether the field satisfies the condition. One matching value of a repeated field is sufficient.
+    /// Returns whether the field satisfies the condition. One matching value of a repeated field is sufficient; a
+    /// negated condition requires that no value matches.
     fn is_satisfied(&self, name: &[u8], head: &ResponseHead) -> bool {
         let mut values = head.fields.get_all(name);
         match self {

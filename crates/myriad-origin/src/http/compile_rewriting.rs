@@ -75,7 +75,7 @@ fn regex_rewriting(
 }
 
 /// Returns the rule of `proxy_redirect default`, which maps the URL of `proxy_pass` to the location. `None` if the URL
-/// contains variables.
+/// contains variables or is invalid.
 fn default_redirect(url: &Text, place: &HttpPlace) -> Option<Rewriting> {
     let parsed = place.url.as_ref()?;
     let constant = |text: &[u8]| Template::constant(text);

@@ -133,7 +133,8 @@ impl PassUrl {
         (!self.unix && !self.host.starts_with('[')).then_some((&self.host, port))
     }
 
-    /// Returns the value of `$proxy_host`, the default of `Host` in requests.
+    /// Returns the value of `$proxy_host`, the default of `Host` in requests: the host, with the port unless it is the
+    /// default one; `localhost` for a unix socket.
     pub(super) fn proxy_host(&self) -> Cow<'_, str> {
         match &self.port {
             _ if self.unix => Cow::Borrowed("localhost"),
