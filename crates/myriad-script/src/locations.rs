@@ -115,7 +115,7 @@ impl Locations {
         self.named.as_ref()?.get(name).copied()
     }
 
-    /// Returns whether no regex location has captures, so that a search does not change the frame.
+    /// Returns whether no regex location has captures, so that a search stores none in the frame.
     pub fn is_pure(&self) -> bool {
         let is_pure = |nested: &Nested| nested.as_ref().is_none_or(|nested| nested.is_pure());
         self.regexes.iter().all(|pattern| !pattern.regex.has_captures() && is_pure(&pattern.nested))

@@ -369,7 +369,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("shared_fetch", "Shared fetches"),
 ];
 
-/// Returns the complete page.
+/// Returns the text of `docs/nginx-compatibility.md`.
 pub(crate) fn page() -> String {
     let rows = myriad_serve::registry().rows();
     let coverage = Coverage::read();
@@ -548,8 +548,8 @@ fn append_suite(out: &mut String) {
     }
 }
 
-/// Returns families and their titles in the order of the page. A family without a title comes last, with its name as
-/// title.
+/// Returns the families of directives and their titles, in the order of the page. A family without a title comes last,
+/// with its name as title.
 fn titles(rows: &[DirectiveRow]) -> Vec<(&'static str, &'static str)> {
     let mut titles = FAMILIES.to_vec();
     for row in rows.iter().filter(|row| !row.contexts.is_empty()) {

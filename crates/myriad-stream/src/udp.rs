@@ -115,7 +115,7 @@ struct UdpListener {
 
 impl WorkerStreams {
     /// Returns a future that processes the datagrams of a listening socket. If it is dropped, sessions that have
-    /// started continue.
+    /// started continue. Fails if the socket cannot be prepared for asynchronous use.
     pub fn receive(
         self: &Rc<Self>,
         number: u32,

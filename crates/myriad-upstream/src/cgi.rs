@@ -60,8 +60,8 @@ pub(crate) fn invalid_head(error: HeadError) -> OriginError {
     OriginError::new(kind, Phase::ReadingHead, error.to_string())
 }
 
-/// Decoder of a response body up to `Content-Length`, beyond which bytes are dropped with a warning, or up to the end
-/// of the connection if the origin sent no length.
+/// Decoder of a response body up to `Content-Length`, beyond which bytes are dropped with a warning. Without a length,
+/// the body is complete when the origin closes the connection.
 pub(crate) struct Cgi {
     left: Option<u64>,
     has_body: bool,

@@ -16,7 +16,8 @@ use support::{Made, Notes, Origin, TestSocketFolder, ask, fastcgi, group, read, 
 /// Status, and the body or its error.
 type ExchangeResult = (u16, Result<Vec<u8>, BodyError>);
 
-/// Answers a GET with `reply` and closes the connection. Returns the result and the observed stderr lines and warnings.
+/// Sends a GET to an origin that answers with `reply` and closes the connection. Returns the result and the observed
+/// stderr lines and warnings.
 fn reply_with(reply: Vec<u8>) -> (Result<ExchangeResult, String>, Vec<String>) {
     let folder = TestSocketFolder::new();
     let origin = Origin::unix(&folder.socket(), move |_, socket| {

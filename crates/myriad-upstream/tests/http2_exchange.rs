@@ -21,7 +21,7 @@ async fn text(group: &Group, pool: &HttpPool, request: OriginRequest) -> Result<
     Ok(String::from_utf8(read(response).await.unwrap()).unwrap())
 }
 
-/// Answers each request with the numbers of its connection and stream.
+/// Starts an origin that answers each request with the numbers of its connection and stream.
 fn numbered(config: Http2ServerConfig) -> Origin {
     Origin::tcp(move |number, socket| {
         serve(socket, config, |connection, asked| match asked {
@@ -35,7 +35,7 @@ fn numbered(config: Http2ServerConfig) -> Origin {
 
 #[test]
 fn requests_at_once_share_a_connection() {
-    // Answers no request before the third has arrived.
+    // Origin that answers no request before the third has arrived.
     let origin = Origin::tcp(|_, socket| {
         serve(socket, Http2ServerConfig::default(), |connection, asked| {
             if let ScriptEvent::Request(5, ..) = asked {
@@ -98,7 +98,7 @@ fn connection_is_reused_as_upstream_group_configures() {
         run(async {
             let (group, pool) = (keeping(&origin.address, kept), HttpPool::new());
             assert_eq!(text(&group, &pool, http2(Method::Get, "")).await.unwrap(), "0:1");
-            // At the end of the exchange, the driver decides about the connection.
+            // After the exchange, the driver decides whether the connection remains open.
             tokio::task::yield_now().await;
             let request = http2(Method::Post, "");
             let attempts = request.attempts.clone();
@@ -210,7 +210,8 @@ fn interim_responses_and_trailers_are_forwarded() {
     });
 }
 
-/// Refuses the first request of each connection below `bad`, and answers all others.
+/// Starts an origin that refuses the first request of each connection with a number below `bad`, and answers all
+/// others.
 fn refusing(bad: usize) -> Origin {
     Origin::tcp(move |number, socket| {
         serve(socket, Http2ServerConfig::default(), |connection, asked| {

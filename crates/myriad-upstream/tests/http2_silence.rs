@@ -11,7 +11,8 @@ use myriad_upstream::{ErrorKind, Group, HttpPool, KeepAlive, OriginRequest};
 use support::http2::{ScriptEvent, answer, boxed, http2, serve, together};
 use support::{Notes, Origin, keeping, keeping_as, most, read, run};
 
-/// Answers once on the first connection, then leaves it open without reading; other connections work normally.
+/// Starts an origin that answers once on the first connection, then leaves it open without reading; other connections
+/// work normally.
 fn answers_once_and_falls_silent() -> Origin {
     Origin::tcp(|number, socket| {
         serve(socket, Http2ServerConfig::default(), |connection, asked| match asked {

@@ -17,7 +17,7 @@ fn read_head(socket: &mut dyn TestSocket) -> String {
     String::from_utf8(head).unwrap()
 }
 
-/// Answers with `reply` and closes the connection.
+/// Starts an origin that answers with `reply` and closes the connection. Also returns a group with this origin.
 fn origin(reply: &'static str) -> (Origin, Group) {
     let origin = Origin::tcp(move |_, socket| {
         read_head(socket);

@@ -14,7 +14,7 @@ use myriad_upstream::{Group, HttpPool, KeepAlive, PeerAddress, RequestPayload};
 use support::fastcgi::{answer, read_request, serve};
 use support::{Origin, TestSocketFolder, ask, fastcgi, group, http, keeping, keeping_as, most, read, run};
 
-/// Answers `ok` with the number of the connection.
+/// Starts an origin that answers each request with the number of its connection.
 fn numbered(folder: &TestSocketFolder) -> Origin {
     Origin::unix(&folder.socket(), |number, socket| serve(socket, |_| answer(&format!("A: b\n\n{number}"))))
 }

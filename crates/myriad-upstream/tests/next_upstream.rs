@@ -18,7 +18,7 @@ fn answering(folder: &TestSocketFolder, reply: &'static str) -> Origin {
     Origin::unix(&folder.socket(), move |_, socket| serve(socket, |_| answer(reply)))
 }
 
-/// Reads the request and closes the connection.
+/// Starts an origin that reads the request and closes the connection.
 fn hanging_up(folder: &TestSocketFolder) -> Origin {
     Origin::unix(&folder.socket(), |_, socket| {
         read_request(socket);
@@ -76,7 +76,7 @@ fn what_was_sent_is_repeated_only_where_that_is_safe() {
     assert_eq!(ask_both(&bad, request), (502, false), "the body is gone");
 }
 
-/// Allows another peer for this reason only.
+/// Returns rules that allow another peer for this reason only.
 fn only(word: &str) -> NextUpstream {
     let mut next = NextUpstream::OFF;
     let condition = match word {

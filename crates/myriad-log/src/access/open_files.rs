@@ -33,7 +33,7 @@ struct OpenLogFile {
 
 impl OpenLogs {
     /// Appends a line to the file at `path`, which is created if necessary. Without `rules` the file is closed again;
-    /// otherwise it remains open once the path has been used `min_uses` times.
+    /// otherwise it remains open once the path has been used `min_uses` times within `inactive`.
     pub(crate) fn append(
         &mut self,
         path: &Path,

@@ -189,8 +189,8 @@ fn default_server(exchange: &mut Exchange) {
 }
 
 /// Selects the server by the host of the target if it contains one (RFC 9112 section 3.2.2), otherwise by `Host` or by
-/// a forwarded host that replaces it. Returns the status of the error response if the host or the target is invalid, or
-/// a regex of `server_name` cannot be evaluated.
+/// a forwarded host that replaces it; the default server if no name matches. Returns the status of the error response
+/// if the host or the target is invalid, or a regex of `server_name` cannot be evaluated.
 fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     default_server(exchange);
     let site = std::rc::Rc::clone(&exchange.request.site);

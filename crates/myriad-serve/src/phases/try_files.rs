@@ -108,7 +108,7 @@ fn exists_in_place(
 }
 
 /// Returns whether a named location has content: its `try_files` finds a name before the last parameter, or it has no
-/// `try_files`.
+/// `try_files`. False if there is no location with this name.
 fn named_location_has_content(
     exchange: &mut Exchange,
     name: &[u8],

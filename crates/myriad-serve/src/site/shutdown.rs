@@ -40,8 +40,8 @@ impl RunningSite {
         }
     }
 
-    /// Saves the zones' file indexes, and writes pending log lines, before an immediate exit of the process; with the
-    /// indexes, the next process need not open all files. Exchanges continue until the process exits.
+    /// Saves the zones' file indexes, writes pending log lines and sends trace spans, before an immediate exit of the
+    /// process; with the indexes, the next process need not open all files. Exchanges continue until the process exits.
     pub fn halt(&self) {
         let runtime = {
             let mut inner = self.inner.lock();

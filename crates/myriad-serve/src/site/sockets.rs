@@ -27,8 +27,8 @@ pub(super) fn assign_numbers(
         .collect()
 }
 
-/// Makes every worker run a configuration, and waits until each has started it or failed. If an address has several
-/// sockets (`reuseport`), they are distributed among the workers; a single socket is shared by all.
+/// Makes every worker run a configuration, and waits until all have started it, or one has failed. If an address has
+/// several sockets (`reuseport`), they are distributed among the workers; a single socket is shared by all.
 pub(super) fn run_on_workers(
     workers: &[WorkerThread],
     (runtime, streams): (&Arc<Runtime>, Option<&Arc<StreamRuntime>>),

@@ -134,7 +134,7 @@ pub fn keeping(address: &PeerAddress, connections: usize) -> Group {
     keeping_as(address, keepalive)
 }
 
-/// Allows up to `connections` idle connections, with default values otherwise.
+/// Returns settings that allow up to `connections` idle connections, with default values otherwise.
 pub fn most(connections: usize) -> KeepAlive {
     KeepAlive { connections, http: connections, ..KeepAlive::default() }
 }

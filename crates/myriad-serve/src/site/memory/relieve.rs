@@ -4,8 +4,8 @@ use myriad_base::memory::PressureStage;
 use myriad_exchange::worker::WorkerState;
 use myriad_net::memory;
 
-/// Maximum number of connections that one call of [`relieve`] closes, or one sixteenth of the client connections if
-/// that is more. Only idle and stalled connections are closed.
+/// Maximum number of connections that one call of [`relieve`] closes, unless one sixteenth of the client connections is
+/// more. Only idle and stalled connections are closed.
 const CLOSED_AT_ONCE: usize = 32;
 
 /// Frees unused memory blocks, and from the stage `Closing` of memory pressure on also closes idle and stalled
