@@ -6,7 +6,8 @@ use super::administrator::{Administrator, ReplySink};
 
 impl Administrator {
     /// Answers a request: `tell` receives each line of the response. The last line is [`AdminReply::End`] or
-    /// [`AdminReply::Error`]; once `tell` has returned false, only this line follows.
+    /// [`AdminReply::Error`]; once `tell` has returned false, only this line follows, except for a change of an
+    /// upstream group, which reports each of its servers.
     pub fn answer(&self, request: &AdminRequest, tell: &mut ReplySink<'_>) {
         if self.hides_values {
             self.answer_to(request, &mut |mut reply| {

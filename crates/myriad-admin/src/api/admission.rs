@@ -47,9 +47,10 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
     Ok(ClientRights { is_authenticated: admitted.is_authenticated || scope.secret.is_some(), ..admitted })
 }
 
-/// Admits clients by `allow`, `deny` or a password of the location. Without such rules, only clients on a Unix socket,
-/// on loopback or on an address of this server are admitted, for requests not forwarded by a proxy. Without a password,
-/// the request must name a host of the server. Returns the response for a rejected client as error.
+/// Admits clients by `allow`, `deny`, a password or `auth_request` of the location. Without such rules, only clients on
+/// a Unix socket, on loopback or on an address of this server are admitted, for requests not forwarded by a proxy.
+/// Without a password or `auth_request`, the request must name a host of the server. Returns the response for a
+/// rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
     // Rules of the location for addresses and passwords have already been evaluated.

@@ -12,9 +12,11 @@
 //! GET  …/tops                       pages ranked by cost; ?by= limit=
 //! GET  …/history                    history of figures; ?range= step=
 //! GET  …/purges                     last purges; ?zone= limit=
+//! GET  …/leaks                      findings of the leak guard; ?zone=
 //! GET  …/tags                       tags of stored pages; ?zone= match= page= limit=
 //! GET  …/inspect?url=URL            routing of a request; ?method= cookie= ...
 //! GET  …/reasons                    meanings of reasons
+//! GET  …/openapi.json               description of the API
 //! POST …/purge                      {"urls":[…],"tags":[…],"wildcards":[…],"regexes":[…],"hosts":[…],"all":…,"soft":…,"invalidate":…,"zone":…}
 //! POST …/writes?tag=TAG             writes of an application: invalidates pages if the body does not arrive in full
 //! ```

@@ -49,7 +49,8 @@ pub(crate) enum PurgeReach {
 
 /// Checks whether the request may purge. `from` are the permitted networks; `None` for Unix sockets, loopback and the
 /// addresses of this server, without a proxy. The request must not originate from a page of another site; without
-/// `from`, a GET or HEAD that can purge more than a URL of its host must also name a host of this server.
+/// `from`, a GET or HEAD must also have no `Referer` of another host and, if it can purge more than a URL of its host,
+/// name a host of this server.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,

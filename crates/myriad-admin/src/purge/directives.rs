@@ -41,9 +41,9 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
     ),
 ];
 
-/// Parses `*_cache_purge`. With `ZONE KEY` or `ZONE url TARGET`, every request to the location purges. With `off`, `on`
-/// or a method, each optionally with `purge_all` and `from`, requests with that method purge. With other texts, a
-/// request purges if one of them is true (NGINX Plus).
+/// Parses `*_cache_purge`. With `ZONE KEY` or `ZONE url TARGET`, every request to the location purges. With `off`, no
+/// request purges. With `on` or a method, each optionally with `purge_all` and `from`, requests with that method purge.
+/// With other texts, a request purges if one of them is true (NGINX Plus).
 fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let first = args.bytes(0).to_vec();
     if first == b"off" && args.len() == 1 {
@@ -81,8 +81,8 @@ fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
     Ok(())
 }
 
-/// Returns the methods of purge requests; `None` if the first argument is not a method. `on` means `PURGE`, and `BAN`,
-/// which some plugins send.
+/// Returns the methods of purge requests; `None` if the first argument is not a method, or is followed by anything
+/// except `purge_all` and `from`. `on` means `PURGE`, and `BAN`, which some plugins send.
 fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     if first == b"on" {
         return Some(vec!["PURGE".to_owned(), "BAN".to_owned()]);

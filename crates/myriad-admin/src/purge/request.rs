@@ -89,7 +89,8 @@ impl MethodHandler for ServerPurges {
     }
 }
 
-/// Executes a purge in all zones of the server in which the client may purge. Returns 403 if there are none.
+/// Executes a purge in all zones of the server in which the client may purge. Returns 403 if there are none, and 400
+/// for an invalid purge.
 pub fn purge_server_zones(exchange: &mut Exchange, wanted: PurgeRequestResult) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let request = &exchange.request;
@@ -161,7 +162,7 @@ pub fn purge_page(
     Ok(execute_or_explain(exchange, RequestedPurge { zones, commands, keys, form, shown }))
 }
 
-/// Returns a purge by prefix for a key with a trailing `*`; `None` for other keys.
+/// Returns a purge by prefix for a key with a trailing `*`; `None` for other keys, and for `*` alone.
 fn prefix_purge(key: &[u8], soft: bool) -> Option<PurgeCommand> {
     let prefix = key.strip_suffix(b"*").filter(|prefix| !prefix.is_empty())?;
     Some(PurgeCommand { what: PurgeTarget::KeyPrefix(prefix.into()), soft })

@@ -86,8 +86,9 @@ impl From<PurgeError> for PurgeFailure {
     }
 }
 
-/// Executes a purge in all `zones`. If the command selects pages by URL or tag, the pages under `keys` are purged too.
-/// When this returns, the purge is in effect, also after a crash.
+/// Executes a purge in all `zones`. If the command selects pages by URL, tag or key, the pages under `keys` are purged
+/// too. When this returns `Ok`, the purge is in effect, also after a crash. After an error, the remaining zones are not
+/// purged.
 pub async fn run(
     zones: &[Arc<PageZone>],
     command: &PurgeCommand,

@@ -8,7 +8,7 @@ pub(super) enum DisplayFormat {
     /// JSON object.
     #[default]
     Json,
-    /// Call of a JavaScript function with that object.
+    /// Call of a JavaScript function with the JSON object.
     Jsonp,
     /// HTML page.
     Html,

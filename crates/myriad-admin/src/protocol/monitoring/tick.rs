@@ -77,7 +77,7 @@ pub struct FirstByteTimes {
     pub hit: Option<Percentiles>,
     /// Times of requests with the cache status `MISS`, `EXPIRED`, `REVALIDATED` or `BYPASS`.
     pub miss: Option<Percentiles>,
-    /// Requests without a cache status.
+    /// Times of requests without a cache status.
     pub other: Option<Percentiles>,
 }
 

@@ -8,7 +8,8 @@ pub fn peer_head() -> String {
     line(&["STATE", "ACTIVE", "REQUESTS", "FAILED", "WEIGHT", "GROUP", "SERVER"])
 }
 
-/// Returns the line of an upstream server. The columns have fixed widths; the names, which may be long, come last.
+/// Returns the line of an upstream server; `!` marks a state that an administrator has set, and `b` a backup server.
+/// The columns have fixed widths; the names, which may be long, come last.
 pub fn peer_line(peer: &PeerReport) -> String {
     let state = if peer.ordered { format!("{}!", peer.state) } else { peer.state.clone() };
     let weight = if peer.backup { format!("{} b", peer.weight) } else { peer.weight.to_string() };
