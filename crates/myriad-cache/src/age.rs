@@ -1,4 +1,4 @@
-//! `Age` (RFC 9111 section 5.1).
+//! Value of the response field `Age` (RFC 9111 section 5.1).
 
 use myriad_http::Known;
 use myriad_policy::CacheStatus;

@@ -33,7 +33,7 @@ pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &Respon
     }
 }
 
-/// Invalidates the pages of these targets, so that each is fetched before it is served again.
+/// Invalidates the pages of these targets, so that each is fetched before it is served again. A failure is logged.
 ///
 /// A client that follows a redirect to one of them must see the change that its request made, such as a new comment.
 /// The pages are kept in case their fetch fails, because any client can cause this invalidation.

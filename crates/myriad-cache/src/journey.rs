@@ -18,7 +18,8 @@ use myriad_exchange::runtime::{Caches, OriginPlace};
 use myriad_store::page::write_variant;
 
 /// Starts the steps of a request with the cache of the location, which a variable may select. Without a cache, the
-/// request goes to the origin; a name that is not a zone results in a 500 response.
+/// request goes to the origin. A name that is not a zone or cannot be evaluated is logged and results in a 500
+/// response.
 pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     let named = match &origin.cache {
         Caches::One(cache) => return run(exchange, CacheContext { origin, cache }, JourneyStep::LookUp),

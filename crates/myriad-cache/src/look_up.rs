@@ -24,7 +24,7 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
 use myriad_exchange::keys::page_key;
 use myriad_store::page::{Page, write_variant};
 
-/// Looks the page up. A configured text that cannot be evaluated results in a 500 response.
+/// Looks the page up. If a configured text cannot be evaluated, logs the error and responds with 500.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match look_up(exchange, cached) {
         Ok(next) => next,

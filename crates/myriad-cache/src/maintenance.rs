@@ -104,7 +104,8 @@ pub(crate) fn closed(exchange: &mut Exchange, head: &ResponseHead) -> Option<Cau
     if ApplicationState::of(&head.fields).maintenance { Some(Cause::Field) } else { file(exchange) }
 }
 
-/// Returns the first file of `cache_maintenance` that exists, if any.
+/// Returns the first file of `cache_maintenance` that exists; `None` if there is none. A path that cannot be evaluated
+/// is logged and skipped.
 fn file(exchange: &mut Exchange) -> Option<Cause> {
     let Exchange { request, frame } = exchange;
     let MaintenanceFiles(files) = request.place().features.get()?;
@@ -121,7 +122,8 @@ fn file(exchange: &mut Exchange) -> Option<Cause> {
 }
 
 /// Invalidates all stored pages of the request's host in the zone, so that each page is fetched before it is served
-/// again. At most once a minute, except for a new file of `cache_maintenance`.
+/// again. At most once a minute, except for a new file of `cache_maintenance`. The invalidation, or its failure, is
+/// logged.
 pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cause) {
     let host = &request.route.host;
     let now = myriad_net::clock::now_ms();

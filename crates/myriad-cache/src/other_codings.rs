@@ -40,8 +40,8 @@ pub(crate) fn may_need_other_codings(request: &Request) -> bool {
 }
 
 /// Notes the content codings of a request that accepts only codings which Myriad does not produce, if the origin can
-/// select one of them. If the shared page varies by coding, also extends the cache key by the suffix for other codings,
-/// unless the limit of variants is reached.
+/// select one of them. If the shared page varies by coding, also extends the cache key by the suffix for other codings.
+/// Does nothing if this would exceed the limit of variants.
 pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CachePlace) {
     let Some(names) = other_codings(request.received.head.fields()) else { return };
     if !reach_origin(request, origin, cache) {

@@ -1,4 +1,4 @@
-//! Client of the requests that the server makes itself.
+//! Address of the client in requests that the server makes itself.
 
 use std::net::{IpAddr, Ipv4Addr};
 

@@ -11,7 +11,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
 /// Returns the cache rules for a response with this head and a page with this status: a lifetime with variables is
-/// evaluated. An empty, invalid or failed value is 0, so that a response without its own validity is not stored.
+/// evaluated. An empty, invalid or failed value is 0, so that a response without its own validity is not stored; an
+/// invalid or failed value is logged.
 pub(crate) fn rules<'a>(
     exchange: &mut Exchange,
     cache: &'a CachePlace,

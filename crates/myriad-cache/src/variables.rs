@@ -1,4 +1,4 @@
-//! Variables of the cache.
+//! Variables `$upstream_cache_*`: the result of the cache for a request, and facts about the stored page.
 
 use myriad_conf::registry::DirectiveStatus;
 use myriad_store::page::{RevalidationCondition, conditions};

@@ -41,7 +41,7 @@ impl Drop for Reservation {
 }
 
 impl WorkBudgets {
-    /// Creates the budgets; the parameters are those of the fields.
+    /// Creates an empty list of budgets. Each parameter is the value of the field of the same name.
     pub(crate) const fn new(is_per_core: bool, max_saved_ms: f64, reserved_ms: f64) -> Self {
         Self { budgets: Mutex::new(Vec::new()), is_per_core, max_saved_ms, reserved_ms }
     }

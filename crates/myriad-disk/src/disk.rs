@@ -125,9 +125,9 @@ impl DiskStore {
         fits.then(|| SpillWriter::new(file_store))
     }
 
-    /// Queues a purge that already applies to reads for the purge log. The future completes once the purge would
-    /// survive a crash and, for a purge of keys and labels (`exact`), its files are marked as removed or stale. Files
-    /// covered by a rule are found later, in the background.
+    /// Queues a purge, which already applies to reads, to be written to the purge log. The future completes once the
+    /// purge would survive a crash and, for a purge of keys and labels (`exact`), its files are marked as removed or
+    /// stale. Files covered by a rule are found later, in the background.
     pub fn purge(&self, record: PurgeRecord, exact: Option<Arc<ExactPurge>>) -> PurgeFuture {
         self.purges.purge(record, exact)
     }

@@ -1,5 +1,5 @@
-//! Waiting for the first step of the recovery. After it, all files of a small folder are known, so that the counts of
-//! purges are exact.
+//! Waiting for the first step of the recovery, which searches a zone's folder for files after a start. After this step,
+//! all files of a small folder are known, so that the counts of purges are exact.
 
 use std::sync::OnceLock;
 use std::time::{Duration, Instant};

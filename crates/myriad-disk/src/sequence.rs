@@ -1,5 +1,5 @@
-//! Sequence numbers of starts. The first number of the newest start is stored on disk, so that pages fetched after a
-//! restart count as later than pages fetched before, independent of clocks.
+//! Sequence numbers of starts of the process, in the folder of a zone. The first number of the newest start is stored
+//! on disk, so that pages fetched after a restart count as later than pages fetched before, independent of clocks.
 
 use std::fs;
 use std::io;

@@ -226,7 +226,8 @@ impl RequestBody {
     }
 
     /// Returns true if the rest of an unread body may be discarded to keep the connection open: its length is unknown
-    /// or at most [`DRAIN`], and the client does not wait for `100 Continue`.
+    /// or at most [`DRAIN`], reading has not failed, and the client does not wait for `100 Continue`. Always true on a
+    /// multiplexed connection.
     pub(crate) fn is_drainable(&self) -> bool {
         let RequestBodySource::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();

@@ -1,4 +1,4 @@
-//! Limits of a zone.
+//! Limits of a cache zone.
 
 /// Limits of a zone. They can be changed at any time ([`crate::Zone::resize`]); the number of shards remains that for
 /// the initial memory limit.

@@ -45,7 +45,7 @@ struct JointPart {
 
 /// ESI parts that are requested in one combined response.
 struct JointRequest {
-    /// Start of the request's target, which precedes the names of the parts.
+    /// Request target of the combined response up to the names of the parts.
     prefix: Box<[u8]>,
     list: Vec<JointPart>,
 }

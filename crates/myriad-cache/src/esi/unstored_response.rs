@@ -147,8 +147,8 @@ impl PassedBody {
         (!text.is_empty()).then_some(text)
     }
 
-    /// Collects a page whose includes are filled. If it becomes longer than [`MAX_FILLED`], it is sent unfilled,
-    /// starting with the collected text.
+    /// Collects a page whose includes are filled. If it becomes longer than [`MAX_FILLED`], an error is logged and the
+    /// page is sent unfilled, starting with the collected text.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(self.poll_text(cx)) {

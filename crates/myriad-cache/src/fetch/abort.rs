@@ -10,7 +10,7 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 
 /// Completes a fetch that got no slot among the concurrent fetches of its zone. Each waiter gets a stale page if
-/// `*_cache_use_stale error` permits it, otherwise a 503 response.
+/// `*_cache_use_stale error` permits it, otherwise a 503 response. Logs an error, at a limited rate.
 pub(super) fn reject_fetch(
     request: &Request,
     cache: &CachePlace,

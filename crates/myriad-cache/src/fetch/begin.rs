@@ -118,8 +118,8 @@ impl FetchCause {
     }
 }
 
-/// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request cannot be built or
-/// has no target; the waiters are then released.
+/// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request has no target or
+/// cannot be built, which is logged; the waiters are then released.
 fn begin(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

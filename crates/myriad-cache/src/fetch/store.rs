@@ -67,9 +67,9 @@ pub(super) struct AdmittedResponse {
 }
 
 /// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
-/// application marks as incomplete, or that a fatal error terminates, is forwarded to the waiters but not stored; one
-/// with data of the visitor, or of a suspected page, only to the client whose request fetched it. Returns the reason if
-/// the page must be fetched again.
+/// application marks as incomplete, or that a fatal error terminates, is forwarded to the waiters but not stored, which
+/// is logged; one with data of the visitor, or of a suspected page, only to the client whose request fetched it.
+/// Returns the reason if the page must be fetched again.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,

@@ -9,7 +9,7 @@ use myriad_policy::{PurgeSubject, Tags};
 use myriad_exchange::exchange::Request;
 use myriad_store::page::PageMarks;
 
-/// Returns the URL and tags by which purges find the response to a request.
+/// Returns the URL and tags by which purges find the response to a request. Logs a warning if there are too many tags.
 pub(crate) fn marks_of(request: &Request, head: &ResponseHead) -> PageMarks {
     let tags = Tags::of(&head.fields);
     if tags.is_truncated() {

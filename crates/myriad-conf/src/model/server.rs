@@ -37,13 +37,13 @@ pub struct ListenConf {
     pub address: ListenAddress,
     /// `default_server` (or the older `default`): true if the server is used for unknown host names on this address.
     pub default_server: bool,
-    /// `ssl`: true if connections use TLS.
+    /// `ssl`: true if clients connect with TLS.
     pub ssl: bool,
     /// `http2`: enables HTTP/2 (deprecated; see the `http2` directive).
     pub http2: bool,
-    /// `quic`: HTTP/3 over UDP instead of TCP connections.
+    /// `quic`: true for HTTP/3 over UDP instead of TCP connections.
     pub quic: bool,
-    /// `udp`, only in `stream`: UDP instead of TCP connections.
+    /// `udp`, only in `stream`: true for UDP instead of TCP connections.
     pub udp: bool,
     /// `proxy_protocol`: true if connections start with a PROXY protocol header.
     pub proxy_protocol: bool,

@@ -1,4 +1,4 @@
-//! Pending writes. They are registered so that purges and writes of later pages can cancel them.
+//! Pending writes of page files. They are registered so that purges and writes of later pages can cancel them.
 
 use std::collections::HashMap;
 

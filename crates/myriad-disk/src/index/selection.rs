@@ -1,4 +1,4 @@
-//! Variants of a key.
+//! Variants of a key: pages under one cache key that differ by request fields (`Vary`).
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Removal of purges that can no longer cover any page.
+//! Removal of purges that can no longer cover any page from the purge log and from memory.
 
 use std::fs::File;
 use std::sync::Arc;

@@ -9,7 +9,7 @@ use crate::{Known, ParseError};
 pub(super) struct LineRules {
     /// Accept control bytes in a value, except NUL, CR and LF.
     pub controls: bool,
-    /// Skip lines without a colon.
+    /// Skip lines without a colon instead of rejecting the message.
     pub no_colon: bool,
     /// Accept lines that end with LF instead of CRLF.
     pub bare_line_feed: bool,

@@ -193,8 +193,8 @@ fn store_rejected_line(rest: &[u8], limits: &HeadLimits, out: &mut RequestHead) 
     out.line_len = end as u32;
 }
 
-/// Skips empty lines before a request line (RFC 9112 §2.2), at most as many bytes in total as the maximum length of a
-/// line; more are an error.
+/// Skips empty lines before a request line (RFC 9112 §2.2), up to the maximum length of a line in total. More of them
+/// are an error.
 fn skip_empty_lines(buf: &[u8], progress: &mut HeadScanState, limits: &HeadLimits) -> Result<(), ParseError> {
     loop {
         let at = progress.line_start;

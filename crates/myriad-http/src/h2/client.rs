@@ -1,4 +1,4 @@
-//! Client side of an HTTP/2 connection: sends requests to an origin, and converts its input to responses.
+//! Client side of an HTTP/2 connection: sends requests to an origin, and converts the bytes of the origin to responses.
 //!
 //! All memory that an origin can occupy is limited: heads by the limit of each request, header blocks by [`BLOCK`],
 //! compression tables by 4096 bytes, streams by the number of opened streams, bodies by their windows. A connection

@@ -1,4 +1,4 @@
-//! Conversion of the fields of a header block to a request head (RFC 9113 §8.2, §8.3), also used for HTTP/3.
+//! Conversion of the fields of an HTTP/2 header block to a request head (RFC 9113 §8.2, §8.3), also used for HTTP/3.
 
 use std::ops::Range;
 

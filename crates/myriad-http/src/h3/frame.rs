@@ -1,4 +1,4 @@
-//! Frames (RFC 9114 §7) and variable-length integers (RFC 9000 §16).
+//! HTTP/3 frames (RFC 9114 §7) and variable-length integers (RFC 9000 §16).
 
 /// Frame types.
 pub(super) mod kind {

@@ -38,7 +38,7 @@ pub fn escape(text: &[u8], kind: EscapeKind, out: &mut Vec<u8>) {
 pub fn escape_target(text: &str) -> String {
     let mut out = Vec::with_capacity(text.len());
     escape(text.as_bytes(), EscapeKind::Target, &mut out);
-    // All other bytes than ASCII are escaped.
+    // All bytes outside ASCII are escaped.
     String::from_utf8_lossy(&out).into_owned()
 }
 

@@ -1,4 +1,4 @@
-//! Waits between the last response of a connection and its close.
+//! Waits between the last response of an HTTP/1 connection and the close of the connection.
 //!
 //! There are two reasons. Lines of unbuffered access logs are written before the connection closes, as in nginx. And if
 //! the response was stale, its refresh often takes only some milliseconds: a client that reconnects gets the new

@@ -1,4 +1,4 @@
-//! Limit of the response bytes that a connection buffers because its client does not read them.
+//! Limit of the response bytes that an HTTP/2 connection buffers because its client does not read them.
 //!
 //! The next piece of a body is fetched once its stream can send a part of it. A client that opens many windows by one
 //! byte each therefore causes one buffered piece per stream. Above the limit, no stream of the connection fetches

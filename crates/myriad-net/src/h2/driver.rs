@@ -205,8 +205,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Starts a graceful shutdown. If the client has not acknowledged it in time, sends the final GOAWAY, which names
-    /// the last accepted stream.
+    /// Starts a graceful shutdown. If one has started already and the client has not acknowledged it within
+    /// [`PARTING_MS`], sends the final GOAWAY, which names the last accepted stream.
     fn begin_shutdown(&mut self) {
         if self.codec.awaits_shutdown_ping() {
             if monotonic_ms() >= self.parts_by {

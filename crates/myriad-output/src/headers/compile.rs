@@ -21,7 +21,8 @@ pub fn expiry(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Expire
     settings.feature::<HeaderSettings>().expires.map(|text| compile.template(text))
 }
 
-/// Returns the names, in lower case, of fields of the response that an `add_header` replaces; the flag is `always`.
+/// Returns the names, in lower case, of the response fields that an `add_header` replaces (`etag`, `last-modified`),
+/// each with the flag `always` of the directive.
 pub fn replaced(settings: &Settings) -> Vec<(&'static [u8], bool)> {
     settings.feature::<HeaderSettings>().add.iter().filter_map(single).collect()
 }

@@ -8,9 +8,9 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::{Exchange, Request, exchange_buffers, pull_body};
 use myriad_exchange::runtime::Place;
 
-/// Returns whether trailers may follow the response, whose length is then not stated. False without trailers, for a
-/// response without body, for HTTP/1.0, and with `chunked_transfer_encoding off`. Must be called before the head is
-/// written.
+/// Returns whether trailers may follow the response. If so, converts its body to a stream without a stated length.
+/// False without trailers, for a response without body, for HTTP/1.0, and with `chunked_transfer_encoding off`. Must be
+/// called before the head is written.
 pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentResponse) -> bool {
     let decorated = is_decorated(answer.status);
     let any = answer.passes_trailers || place.headers.trailers.iter().any(|field| field.is_added(decorated));
@@ -26,7 +26,8 @@ pub(crate) fn expect(request: &Request, place: &Place, answer: &mut ContentRespo
     true
 }
 
-/// Appends the trailers of the origin and of the location to `out`, after the body.
+/// Appends the trailers of the origin and of the location to `out`, after the body, and records them for
+/// `$sent_trailer_*`.
 pub(crate) fn write(exchange: &mut Box<Exchange>, out: &mut Vec<u8>) {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

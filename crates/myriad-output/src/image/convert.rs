@@ -1,4 +1,4 @@
-//! Conversion of an encoded image to an encoded image.
+//! Conversion of an encoded image to another encoded image: decodes, changes and encodes it.
 
 use crate::image::decoded_image::DecodedImage;
 use crate::image::error::ImageError;

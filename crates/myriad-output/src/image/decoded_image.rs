@@ -11,7 +11,8 @@ pub(crate) const LONGEST_PROFILE: usize = 64 << 10;
 /// Decoded image with the properties that encoders need.
 pub(crate) struct DecodedImage {
     pub pixels: Pixels,
-    /// Set if the file had a palette, which is assumed of every GIF: the image is a drawing rather than a photograph.
+    /// True if the file had a palette (assumed for every GIF), which means that the image is a drawing rather than a
+    /// photograph.
     pub has_palette: bool,
     /// ICC color profile to preserve; `None` if there is none, or if it is for sRGB, for other colors than RGB, or
     /// longer than `LONGEST_PROFILE`.

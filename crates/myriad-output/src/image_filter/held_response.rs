@@ -65,7 +65,8 @@ fn refused(exchange: &Exchange, why: &str) -> PhaseStep {
     PhaseStep::Error(UNSUPPORTED)
 }
 
-/// Reads the bytes of the body that the task needs, and returns the resulting response.
+/// Reads the bytes of the body that the task needs, at most `buffer` bytes, and returns the resulting response. If the
+/// response is an error (415, 502 for an incomplete body, 503 for a full queue), logs the reason.
 async fn inspect(
     exchange: &mut Exchange,
     mut answer: ContentResponse,
@@ -111,7 +112,8 @@ fn aborted(exchange: &Exchange) -> PhaseStep {
     PhaseStep::Error(502)
 }
 
-/// Converts the image of a response, and returns the response with the converted image.
+/// Converts the image of a response, and returns the response with the converted image. A failure is logged and
+/// returned as 415, or as 503 if too many images are queued.
 async fn convert_held(
     exchange: &mut Exchange,
     mut answer: ContentResponse,

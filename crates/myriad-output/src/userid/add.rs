@@ -11,7 +11,8 @@ use super::rules::Userid;
 use super::settings::CookieExpiry;
 use super::visitor::{AssignedId, Visitor};
 
-/// Appends the cookie with the visitor's ID and `userid_p3p`, if an ID must be sent. Does nothing for subrequests.
+/// Appends the cookie with the visitor's ID and `userid_p3p`, if an ID must be sent. Does nothing for subrequests. If
+/// the ID cannot be determined, the error is logged and nothing is appended.
 pub(crate) fn add(request: &Request, frame: &mut Frame, rules: &Userid, head: &mut ResponseText) {
     if request.is_subrequest() {
         return;

@@ -110,7 +110,7 @@ impl StableRendering {
             || self.difference(other).is_some()
     }
 
-    /// Describes the first difference from another response, with shortened words; `None` if only noise differs.
+    /// Describes the first difference from another response, with shortened words; `None` if nothing but noise differs.
     pub fn describe_difference(&self, other: &Rendering) -> Option<String> {
         let own = &self.rendering;
         if own.status != other.status {

@@ -50,7 +50,7 @@ struct Fetch {
     compared: Vec<StoredPage>,
 }
 
-/// Longest delays of changes in a simulation, in parts of the permitted ones.
+/// Longest delays of changes in a simulation, as multiples of the permitted delays.
 #[derive(Default)]
 struct Delays {
     on_new_pages: f64,

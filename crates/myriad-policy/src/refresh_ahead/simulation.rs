@@ -9,12 +9,12 @@ const PAGES: usize = 240;
 const HOUR_MS: u64 = 3_600_000;
 const DAY_MS: u64 = 24 * HOUR_MS;
 const MIN_MS: u64 = 60_000;
-/// Time between two changes of all pages.
+/// Time in milliseconds between two changes of all pages.
 const CHANGE_MS: u64 = 720_000;
-/// Mean time between two requests of visitors.
+/// Mean time in milliseconds between two requests of visitors for any page.
 const VISIT_MS: f64 = 125.0;
 const RENDER_MS: u64 = 80;
-/// Time after a refresh in which none begins.
+/// Time in milliseconds after a refresh in which no other refresh begins.
 const PAUSE_MS: u64 = 3 * RENDER_MS;
 
 #[derive(Default)]

@@ -1,4 +1,4 @@
-//! Alternative encodings of an object.
+//! Alternative encodings (such as gzip) of the body of an object.
 
 use bytes::Bytes;
 use once_cell::race::OnceBox;

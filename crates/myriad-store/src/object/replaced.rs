@@ -1,4 +1,4 @@
-//! Replacements of an object.
+//! Look-up and adding of the replacements of an object: objects that are sent in its place.
 
 use super::alternative::{ALTERNATIVES, AlternativeEncoding};
 use super::replacement::{MAX_REPLACEMENTS, Replacement};

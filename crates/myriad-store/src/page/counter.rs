@@ -1,4 +1,4 @@
-//! Counter that one thread writes.
+//! Counter that a single thread changes and any thread may read.
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 

@@ -67,15 +67,15 @@ pub struct LeakSamples {
 /// Counters of sampled verifications.
 #[derive(Debug, Default)]
 pub struct SampleCounts {
-    /// Pages checked.
+    /// Number of checks of pages.
     pub pages: AtomicU64,
-    /// Requests sent to the origin.
+    /// Number of requests sent to origins for the checks.
     pub requests: AtomicU64,
-    /// Time in milliseconds that the origin needed for these requests.
+    /// Total time in milliseconds that origins needed for the requests of the checks.
     pub origin_ms: AtomicU64,
-    /// Checks omitted because the budget was used up.
+    /// Number of checks omitted because the time budget was used up.
     pub over_budget: AtomicU64,
-    /// Checks of pages that differ at each request.
+    /// Number of checks of pages that differ at each request.
     pub unstable: AtomicU64,
 }
 

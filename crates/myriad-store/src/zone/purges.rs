@@ -210,8 +210,9 @@ impl<M: Metadata> Zone<M> {
         taken
     }
 
-    /// Returns the verdict of the purges since its fetch on a page in a file, and the number of the newest purge;
-    /// `None` if there was no purge since. Purges with numbers above `count` count the page; none if `count` is `None`.
+    /// Judges a page in a file by the purges since the page's fetch. Returns the verdict and the number of the newest
+    /// purge; `None` if there was no purge since then. Purges with numbers above `count` count the page; none if
+    /// `count` is `None`.
     pub(crate) fn judge_filed(&self, object: &Object<M>, count: Option<u64>) -> Option<(PurgeVerdict, u64)> {
         let purges = &self.inner.purges;
         purges.any_since(object.generation()).then(|| purges.judge_filed(object, count))

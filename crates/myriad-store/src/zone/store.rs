@@ -1,4 +1,5 @@
-//! End of a flight in the zone: its claim is released, and its object is stored.
+//! Completion of a flight (a fetch that several requests share) in a cache zone: releases its claim and stores its
+//! object.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

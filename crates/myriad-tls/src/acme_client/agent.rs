@@ -1,4 +1,4 @@
-//! Thread of an issuer: orders missing certificates and renews existing ones, one at a time.
+//! Thread of an ACME issuer: orders missing certificates and renews existing ones, one at a time.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -303,8 +303,8 @@ impl AgentThread {
         );
     }
 
-    /// Queries the authority for renewal information (RFC 9773) and reschedules the renewal. After an error the time of
-    /// the renewal is unchanged.
+    /// Queries the authority for renewal information (RFC 9773) and reschedules the renewal; a new time and an error
+    /// are logged. After an error the time of the renewal is unchanged.
     fn update_renewal_window(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
         let Some(facts) = slot.info() else { return };
         let renewal_info = self.client(outside).and_then(|client| order::renewal_information(client, &facts));

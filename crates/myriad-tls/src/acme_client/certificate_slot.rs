@@ -1,4 +1,4 @@
-//! Storage of an automatic certificate, read by handshakes and replaced by the agent.
+//! Storage of an automatic certificate, read by handshakes and replaced by the ACME agent.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Errors of certificate orders.
+//! Errors of ACME certificate orders.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Order of a certificate: the steps from the order to the issued certificate (RFC 8555 section 7.4).
+//! ACME order of a certificate: the steps from the order to the issued certificate (RFC 8555 section 7.4).
 //!
 //! ```text
 //! newOrder --> pending --challenges--> ready --finalize--> processing --> valid --> certificate

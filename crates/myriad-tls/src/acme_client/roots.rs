@@ -1,4 +1,4 @@
-//! Root certificates for the verification of an authority's own server.
+//! Root certificates for the verification of the HTTPS server of an ACME authority.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Times of renewals and retries, computed from the time and a random number.
+//! Times of renewals of ACME certificates and of retries, computed from the time and a random number.
 
 /// Period in which a certificate should be renewed, in seconds since the Unix epoch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -290,7 +290,7 @@ impl UpdaterShared {
         }
     }
 
-    /// Schedules the next query of a certificate and logs a failure.
+    /// Schedules the next query of a certificate. Logs those failures for which `record_result` returns true.
     fn finish_query(&self, staple: &Arc<OcspStaple>, outcome: &Result<OcspValidity, StapleError>) {
         let mut state = self.state.lock();
         let log = Arc::clone(&state.log);

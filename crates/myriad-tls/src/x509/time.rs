@@ -1,4 +1,4 @@
-//! Reading of times (`UTCTime` and `GeneralizedTime`, RFC 5280 section 4.1.2.5).
+//! Reading of times in X.509 data (`UTCTime` and `GeneralizedTime`, RFC 5280 section 4.1.2.5).
 
 use myriad_base::calendar::{YearDigits, parse_x509_time};
 

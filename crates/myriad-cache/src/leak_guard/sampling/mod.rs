@@ -56,7 +56,8 @@ fn is_due_at(hits: u32) -> bool {
 }
 
 /// Starts the verification of a page for which [`is_due`] returned true, unless it was verified recently; for a
-/// suspected page, a comparison of the visitor's response.
+/// suspected page, starts a comparison of the visitor's response. Does nothing if the page cannot be verified, or a
+/// limit is reached.
 pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
     let request = &exchange.request;
     let Some(rules) = cached.cache.rules.leak_sampling else { return };

@@ -1,4 +1,4 @@
-//! Budget of sampled verifications.
+//! Budget of the time that origins spend on sampled verifications.
 
 use crate::work_budget::WorkBudgets;
 

@@ -73,7 +73,8 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSa
     }));
 }
 
-/// Waits until there is time for a verification, and reserves it; `None` if there is none for a minute.
+/// Waits until the budget has time for a verification, and reserves that time; `None` if the budget is used up for
+/// about a minute.
 async fn wait_for_budget(ppm: u32) -> Option<Reservation> {
     for _ in 1..MAX_ATTEMPTS {
         if let Some(reservation) = ORIGIN_TIME.reserve(ppm, now_ms()) {
@@ -146,8 +147,8 @@ fn inputs_of_browser(prober: &Prober, base: &Fields, varies: &VaryRule) -> Vec<R
     inputs
 }
 
-/// Removes a page that differs from the responses to requests without data of a visitor. Its next fetches are compared.
-/// Nothing is done if the page was replaced meanwhile.
+/// Removes a page that differs from the responses to requests without data of a visitor, marks it as suspected so that
+/// its next fetches are compared, and logs this. Nothing is done if the page was replaced meanwhile.
 fn suspect(prober: &Prober, page: &Page, fields: &Fields, difference: &str) {
     let request = &prober.exchange().request;
     let zone = &prober.cached().cache.zone;

@@ -24,8 +24,8 @@ pub(super) struct Dependence<'a> {
     pub visitor: Option<String>,
 }
 
-/// Records an input that changes a page. The page is quarantined if the response to a second visitor shows it too, or
-/// if the page repeats the input and its clients are connected directly: a proxy in front may set the field.
+/// Records and logs an input that changes a page. The page is quarantined if the response to a second visitor shows it
+/// too, or if the page repeats the input and its clients are connected directly: a proxy in front may set the field.
 pub(super) fn report(prober: &Prober, found: &Dependence<'_>) {
     let request = &prober.exchange().request;
     let cache = prober.cached().cache;
@@ -60,7 +60,7 @@ pub(super) fn report(prober: &Prober, found: &Dependence<'_>) {
     );
 }
 
-/// Records an input that changes a page, as requests of the server itself show. The page remains shared.
+/// Records and logs an input that changes a page, as requests of the server itself show. The page remains shared.
 pub(super) fn note_unkeyed(prober: &Prober, input: &RequestInput, difference: &str) {
     let request = &prober.exchange().request;
     let what = format!("content that depends on the {}", describe(input));

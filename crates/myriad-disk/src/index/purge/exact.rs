@@ -24,12 +24,12 @@ impl PurgeNumbers {
         *newest = (*newest).max(number);
     }
 
-    /// Returns the number of the newest purge of either kind, or 0.
+    /// Returns the number of the newest purge, hard or soft; 0 if there is none.
     pub fn newest(self) -> u64 {
         self.hard.max(self.soft)
     }
 
-    /// Returns the number of the newest purge of a kind, or 0.
+    /// Returns the number of the newest purge of a kind; 0 if there is none.
     pub fn of(self, purge: PurgeKind) -> u64 {
         match purge {
             PurgeKind::Hard => self.hard,

@@ -1,4 +1,4 @@
-//! Purges as log records.
+//! Purges as records of the purge log, and their encoding.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,4 +1,4 @@
-//! Conversion of the fields of a header block to a response head (RFC 9113 §8.2, §8.3.2).
+//! Conversion of the fields of an HTTP/2 header block to a response head (RFC 9113 §8.2, §8.3.2).
 
 use super::super::request::{check_name, check_value};
 use super::RequestFailure;

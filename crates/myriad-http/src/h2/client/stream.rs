@@ -1,4 +1,4 @@
-//! Streams opened by the client (RFC 9113 §5.1).
+//! HTTP/2 streams opened by the client (RFC 9113 §5.1).
 //!
 //! ```text
 //!          open                 END_STREAM sent

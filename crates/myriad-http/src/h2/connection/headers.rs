@@ -1,5 +1,5 @@
-//! Header blocks of a client: collected from frames, decoded, and converted to requests or trailers (RFC 9113 §4.3,
-//! §6.2, §6.10).
+//! HTTP/2 header blocks of a client: collected from frames, decoded, and converted to requests or trailers (RFC 9113
+//! §4.3, §6.2, §6.10).
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! DATA frames of request bodies (RFC 9113 §6.1, §8.1.1).
+//! HTTP/2 DATA frames of request bodies (RFC 9113 §6.1, §8.1.1).
 
 use std::ops::Range;
 

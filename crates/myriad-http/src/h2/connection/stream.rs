@@ -1,4 +1,4 @@
-//! Streams of a server (RFC 9113 §5.1).
+//! HTTP/2 streams of a server (RFC 9113 §5.1).
 //!
 //! ```text
 //!            HEADERS               END_STREAM received
@@ -25,7 +25,7 @@ const REMEMBERED: usize = 64;
 #[derive(Debug)]
 pub(super) struct ServerStream {
     pub(super) id: u32,
-    /// True if the request is incomplete.
+    /// True while the request has not arrived completely.
     pub(super) receiving: bool,
     /// True if the head of the final response has been sent.
     pub(super) answered: bool,

@@ -1,4 +1,4 @@
-//! Decodes header blocks into fields (RFC 7541 §3, §6).
+//! HPACK decoder: decodes header blocks into fields (RFC 7541 §3, §6).
 
 use super::table::HpackTable;
 use super::{huffman, integer};

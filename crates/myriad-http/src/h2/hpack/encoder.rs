@@ -1,4 +1,4 @@
-//! Encodes fields into header blocks (RFC 7541 §6).
+//! HPACK encoder: encodes fields into header blocks (RFC 7541 §6).
 
 use super::table::{HpackTable, STATIC};
 use super::{huffman, integer};

@@ -1,4 +1,4 @@
-//! Huffman code (RFC 7541 §5.2, appendix B).
+//! Huffman code of HPACK and QPACK (RFC 7541 §5.2, appendix B).
 //!
 //! The code is canonical: codes of equal length are consecutive in the order of their symbols, so the lengths define
 //! all codes.

@@ -1,4 +1,4 @@
-//! Static and dynamic table of fields (RFC 7541 §2.3, appendix A).
+//! Static and dynamic table of HPACK (RFC 7541 §2.3, appendix A).
 
 use std::collections::VecDeque;
 

@@ -1,5 +1,5 @@
-//! State that the field sections of a connection share: the client's dynamic table and the decoder instructions to
-//! send.
+//! State that all QPACK field sections from a client share on a connection: the client's dynamic table and the decoder
+//! instructions to send.
 
 use super::dynamic::{OVERHEAD, QpackTable, TableText};
 use super::instruction::{self, EntryName, Instruction};

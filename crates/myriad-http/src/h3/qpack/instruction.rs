@@ -1,4 +1,4 @@
-//! Instructions of the client's encoder (RFC 9204 §4.3).
+//! QPACK instructions of the client's encoder (RFC 9204 §4.3).
 
 use super::literal::{Literal, LiteralError, read_integer};
 

@@ -15,7 +15,7 @@ const TAILS_MS: u64 = 1000;
 
 impl<S: Service> Driver<S> {
     /// Resets the streams whose clients keep their flow-control windows closed for too long or open them too slowly.
-    /// Returns true if there were any.
+    /// Each is reported. Returns true if there were any.
     pub(super) fn reset_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let mut stalled = Vec::new();
         for exchange in &mut self.exchanges {
@@ -109,7 +109,8 @@ impl<S: Service> Driver<S> {
         })
     }
 
-    /// Waits for the client to read the written bytes. Ready with the reason if it exceeds a time limit.
+    /// Waits for the client to read the written bytes. If the wait exceeds a time limit, reports this and is ready with
+    /// the reason to close the connection.
     fn wait_for_client(&mut self, cx: &Context<'_>) -> Poll<CloseReason> {
         let timeouts = self.timeouts();
         let terms = ClientTimeLimits { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };

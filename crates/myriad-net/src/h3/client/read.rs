@@ -1,4 +1,4 @@
-//! Reading of the client's streams: requests, and unidirectional control and QPACK streams.
+//! Reading of the streams of a QUIC client: requests, and unidirectional control and QPACK streams.
 
 use std::ops::ControlFlow;
 

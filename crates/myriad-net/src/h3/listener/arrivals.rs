@@ -1,4 +1,5 @@
-//! Received datagrams of a listener: for its own connections, for other workers and processes, and from new clients.
+//! Received datagrams of a QUIC listener: for its own connections, for other workers and processes, and from new
+//! clients.
 
 use std::net::SocketAddr;
 use std::rc::Rc;

@@ -101,7 +101,7 @@ impl SsiBody {
     }
 
     /// Starts the subrequest of an include. If it cannot be started, appends the error message to `text` and returns
-    /// `None`.
+    /// `None`; an unsafe URI is also logged.
     fn start(
         &mut self,
         include: myriad_script::ssi::SsiInclude,
@@ -123,7 +123,8 @@ impl SsiBody {
         Some(Box::new(IncludeInProgress::new(subrequest::execute(child), include.wait, include.then)))
     }
 
-    /// Applies the result of a complete include.
+    /// Applies the result of a complete include: sets a variable, or adds the text of a stub block to the page. Logs an
+    /// error if the page sets too many variables.
     fn finish(&mut self, include: IncludeInProgress) {
         let wait = include.wait;
         match include.into_result() {

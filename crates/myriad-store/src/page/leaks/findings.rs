@@ -48,7 +48,7 @@ pub struct LeakFinding {
     pub state: LeakState,
     /// Time until which the page is not stored, in milliseconds of the process clock; 0 if it is not quarantined.
     pub until_ms: u64,
-    /// Number of responses in which such a value was found.
+    /// Number of responses in which a value with the same description (`what`) was found.
     pub count: u64,
     /// Hashes by which the page is quarantined: of its key and of its URL.
     pub(super) names: [u64; 2],
