@@ -3,7 +3,7 @@
 /// Token of PHP code.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum PhpToken {
-    /// String in single or double quotes, with escapes resolved.
+    /// String in single or double quotes; escaped quotes and backslashes are resolved, other escapes are unchanged.
     Text(String),
     /// Name, number or keyword.
     Word(String),

@@ -108,9 +108,9 @@ fn loopback_for(address: &str) -> String {
 }
 
 /// Returns the URL of the site, and the address to connect to; `None` for loopback and the port of the URL. The URL is
-/// that of the options, otherwise the one configured in WordPress (unless it is an https URL and Myriad does not listen
-/// for https), otherwise the name of the selected site, otherwise the address on which Myriad listens for http,
-/// otherwise `http://localhost/`.
+/// that of the options, otherwise the one configured in WordPress (unless it is an https URL, and Myriad does not
+/// listen for https or `--at` is given), otherwise the name of the selected site, otherwise the address on which Myriad
+/// listens for http, otherwise `http://localhost/`.
 fn address(
     options: &DoctorOptions,
     stack: &LocalStack,
