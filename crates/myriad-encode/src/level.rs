@@ -49,9 +49,9 @@ const MAX_FAST: u64 = 256 << 10;
 /// 5 ms on the thread that also serves other clients.
 const MAX_LOWEST: u64 = 1 << 20;
 
-/// Returns the gzip level for a body of this length that no coding exists for yet, so that its first clients do not get
-/// it uncompressed; `None` if it is empty, or too long to be compressed while a client waits. A stronger coding
-/// replaces it later.
+/// Returns the gzip level for a body of this length of which no compressed form exists yet, so that its first clients
+/// do not get it uncompressed; `None` if it is empty, or too long to be compressed while a client waits. A more
+/// strongly compressed form replaces the result later.
 pub const fn first_gzip_level(length: u64) -> Option<CompressionLevel> {
     match length {
         0 => None,

@@ -48,7 +48,8 @@ impl Eq for Regex {}
 struct CompiledRegex {
     source: Box<str>,
     jit: Pattern,
-    /// The same pattern without JIT, compiled when the JIT first exhausts its stack; `None` inside if that fails.
+    /// Pattern of `jit` without the JIT, compiled when the JIT first exhausts its stack; the inner value is `None` if
+    /// the compilation failed.
     interpreter: OnceLock<Option<Pattern>>,
     caseless: bool,
     prefilter: Option<Prefilter>,

@@ -51,7 +51,7 @@ pub type TrafficZoneFactory = fn(&Traffic, &ServerConf) -> Option<Arc<TrafficZon
 
 /// Inputs for the compilation of a `stream` block besides the configuration model.
 pub struct StreamCompileInputs<'a> {
-    /// Folder against which relative paths are resolved.
+    /// Folder against which relative paths of logs and `state` files are resolved.
     pub prefix: &'a Path,
     /// Numbers of the listening sockets by name; empty if the configuration is only checked.
     pub listeners: &'a HashMap<String, u32>,
@@ -65,7 +65,7 @@ pub struct StreamCompileInputs<'a> {
     pub tls: &'a mut myriad_tls::TlsReloadState,
     /// Function that creates the resolvers of the blocks.
     pub resolver: ResolverFactory,
-    /// Folder of the main configuration file.
+    /// Folder of the main configuration file, against which relative paths of lookup tables are resolved.
     pub folder: &'a Path,
     /// Function that opens the lookup tables for variables.
     pub tables: TablesFactory,

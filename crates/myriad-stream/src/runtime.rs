@@ -42,7 +42,7 @@ pub struct StreamRuntime {
     pub(crate) names: StreamNames,
     pub(crate) resolvers: Vec<Arc<ResolverConfig>>,
     pub(crate) limits: Vec<(Box<str>, Arc<LimitCounts>)>,
-    /// Folder against which relative paths are resolved.
+    /// Folder against which relative paths of access logs are resolved if they contain variables.
     pub(crate) prefix: PathBuf,
     pub(crate) hostname: Box<[u8]>,
 }

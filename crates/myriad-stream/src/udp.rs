@@ -101,7 +101,8 @@ struct DatagramAddresses {
     local: SocketAddr,
 }
 
-/// UDP sessions of a listening socket that accept datagrams of the client, with their queues.
+/// UDP sessions of a listening socket that still accept datagrams of their clients: queues of the datagrams, by the
+/// addresses of client and server.
 type OpenSessions = Rc<RefCell<HashMap<DatagramAddresses, mpsc::Sender<QueuedDatagram>>>>;
 
 /// Listening UDP socket with its sessions.
@@ -279,7 +280,9 @@ enum RelayEvent {
     Request(QueuedDatagram),
     /// Datagram of the peer, or an error, such as a closed port.
     Response(io::Result<Bytes>),
+    /// No datagram within `proxy_timeout`.
     Silence,
+    /// The worker is shutting down.
     Worker,
 }
 

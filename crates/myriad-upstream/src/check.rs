@@ -26,7 +26,7 @@ use crate::response::OriginResponse;
 use crate::restart::spawn_restarting;
 use crate::roster::Roster;
 
-/// Interval between searches for peers without a running health check; new peers appear when a name resolves to other
+/// Interval between searches for peers without a running health check; new peers appear when a name resolves to further
 /// addresses or an administrator adds a server.
 const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 

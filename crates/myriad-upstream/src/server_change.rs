@@ -90,8 +90,8 @@ pub struct ServerSnapshot {
     pub route: Option<String>,
     /// True for a backup (`backup`).
     pub backup: bool,
-    /// True if the server is configured to get no requests. For a peer of a name, an order of an administrator
-    /// overrides the configuration; for other servers, orders are not included.
+    /// True if the server is configured to get no requests. In the snapshot of an address to which a name resolved, an
+    /// order of an administrator overrides the configuration; that of a server itself does not include orders.
     pub down: bool,
     /// True if the server gets only requests with its `sticky` identifier; orders are included as in `down`.
     pub drain: bool,

@@ -36,9 +36,9 @@ pub enum TrustFailure {
     Expired,
     /// The certificate is revoked.
     Revoked,
-    /// The certificate is for another name.
+    /// The certificate is not valid for the name of the peer.
     Name,
-    /// The certificate is not trusted for any other reason.
+    /// Any reason without its own variant, such as an unknown authority.
     Other,
 }
 

@@ -130,9 +130,9 @@ pub struct OtherCodings {
     /// True if [`CacheState::key`] is a separate key, for clients that accept only codings that this server does not
     /// produce.
     pub has_separate_key: bool,
-    /// Generation of the page that is stored for all other clients; 0 if that does not vary by coding or does not
-    /// exist. A page under the separate key with a lower generation is outdated.
+    /// Generation of the page that is stored for clients without a separate key; 0 if that page does not vary by coding
+    /// or does not exist. A page under the separate key with a lower generation is outdated.
     pub younger_than: u64,
-    /// Page for all other clients, if this request uses or fetches a page under the separate key.
+    /// Page for clients without a separate key, if this request uses or fetches a page under the separate key.
     pub shared_page: Option<Page>,
 }

@@ -19,8 +19,8 @@ pub struct LimitResults {
     /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until a request to an
     /// origin takes them over.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Set if the client's network exceeds `origin_query_limit`, so that this request is queued for the origin after
-    /// all others.
+    /// Set if the client's network exceeds `origin_query_limit`, so that this request gets the last priority class in
+    /// the queue of the origin.
     pub beyond_query_limit: Cell<bool>,
     /// Number of requests to origins in progress, by the request and its subrequests. While it is not 0, further
     /// subrequests neither wait in `origin_queue` nor count in `limit_conn` limits with `origin_only`.

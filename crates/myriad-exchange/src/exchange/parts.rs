@@ -136,7 +136,7 @@ pub struct CarriedFields {
     pub media_type: Option<Vec<u8>>,
     /// Value of `Location`, added if the sent response has none.
     pub location: Option<Vec<u8>>,
-    /// Other field lines to add, each terminated by CRLF.
+    /// Lines of further fields to add, each terminated by CRLF.
     pub lines: Vec<u8>,
 }
 

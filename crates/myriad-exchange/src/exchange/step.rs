@@ -167,8 +167,8 @@ pub trait HeadEdit: Send + Sync {
     /// Sets the media type of the response, before filters that depend on it run.
     fn set_media_type(&self, exchange: &mut Exchange, answer: &mut ContentResponse);
 
-    /// Changes the other header fields in `head`, the head to be sent, before `add_header` applies. `answer` is the
-    /// response together with the status that it had before a range was applied.
+    /// Changes the header fields except `Content-Type` in `head`, the head to be sent, before `add_header` applies.
+    /// `answer` is the response together with the status that it had before a range was applied.
     fn edit(
         &self,
         request: &mut Request,

@@ -188,8 +188,8 @@ impl Drop for ReaderSlot {
     }
 }
 
-/// Reader of live events. A slow reader misses some statistics, and other events only if it misses more than are
-/// retained.
+/// Reader of live events. A slow reader misses some statistics; it misses purges and findings only if more have
+/// occurred than are retained.
 #[derive(Debug)]
 pub struct EventReader {
     news: watch::Receiver<LatestEvents>,
@@ -209,8 +209,8 @@ pub struct LiveEvents {
 }
 
 impl EventReader {
-    /// Waits for the next statistics. Returns them with the other events since the last call, or `None` if the reader
-    /// was disconnected.
+    /// Waits for the next statistics. Returns them with the purges and findings since the last call, or `None` if the
+    /// reader was disconnected.
     pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {
             self.news.changed().await.ok()?;

@@ -24,7 +24,7 @@ pub struct AcmePlan {
 
 impl AcmePlan {
     /// Returns the TLS configuration for an authority that validates a challenge in a handshake (`tls-alpn-01`, RFC
-    /// 8737 section 3); `None` for all other clients.
+    /// 8737 section 3); `None` for a client that does not, or without a pending challenge for the requested name.
     pub fn handshake(&self, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         if !self.challenges.are_pending() || !hello.alpn()?.eq([ALPN]) {
             return None;

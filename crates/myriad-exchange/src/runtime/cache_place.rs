@@ -40,7 +40,8 @@ pub struct CachePlace {
     /// `cache_no_vary_search ... say=`: header line added to pages whose origin does not send `No-Vary-Search`; `None`
     /// without `say=`.
     pub no_vary_search_line: Option<Vec<u8>>,
-    /// `proxy_cache_convert_head`, also for other protocols: a HEAD request uses the page of GET.
+    /// True if a HEAD request uses the page of GET (`proxy_cache_convert_head`); always true for protocols without this
+    /// directive.
     pub convert_head: bool,
     /// `*_cache_purge` without a zone: purge requests to this location, and the clients that may send them.
     pub purge: Option<Box<PurgeRules>>,

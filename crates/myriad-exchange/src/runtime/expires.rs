@@ -16,7 +16,8 @@ pub enum ExpiresRule<T> {
     Modified(i64),
     /// `@15h30m`: next occurrence of the time of day, in seconds since local midnight.
     Daily(u32),
-    /// Variable that evaluates to one of the other forms for each request.
+    /// Variable, evaluated for each request to `off`, `epoch`, `max`, a time, or a time of day with `@`. After
+    /// `modified`, the value is a time.
     Variable {
         /// Text that contains the variable.
         text: T,
@@ -26,7 +27,7 @@ pub enum ExpiresRule<T> {
 }
 
 impl<T> ExpiresRule<T> {
-    /// Converts the text of [`Self::Variable`] with `compile`; other forms are copied.
+    /// Converts the text of [`Self::Variable`] with `compile`; the other variants are copied.
     pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> ExpiresRule<U> {
         match self {
             Self::Off => ExpiresRule::Off,

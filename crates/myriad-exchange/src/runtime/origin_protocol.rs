@@ -65,8 +65,8 @@ pub trait OriginProtocol: Any + Send + Sync {
     /// Returns the URL of a peer for the error log, such as `fastcgi://127.0.0.1:9000`.
     fn show(&self, request: &Request, peer: &str) -> String;
 
-    /// Evaluates a target with variables, once per request and before the other methods need it. Returns the step with
-    /// which to continue if this fails, otherwise `None`.
+    /// Evaluates a target with variables, once per request and before other methods of this trait use its value.
+    /// Returns the step with which to continue if this fails, otherwise `None`.
     fn prepare(&self, _: &mut Exchange, _: &Template) -> Option<PhaseStep> {
         None
     }

@@ -20,7 +20,7 @@ pub struct AnswerRules {
     pub intercept_errors: bool,
     /// `*_force_ranges`: true if ranges are supported although the origin does not announce it.
     pub force_ranges: bool,
-    /// `*_ignore_headers`: `X-Accel-*` and other fields that are not interpreted.
+    /// `*_ignore_headers`: `X-Accel-*` fields of the origin's response that are not obeyed.
     pub ignore_accel: AcceleratorHeaders,
 }
 

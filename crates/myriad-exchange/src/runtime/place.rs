@@ -209,7 +209,7 @@ impl Place {
 pub struct LimitExcept {
     /// Methods for which the location's own settings apply.
     pub methods: Vec<Box<[u8]>>,
-    /// Settings for all other methods.
+    /// Settings for all methods that are not in `methods`.
     pub place: PlaceId,
 }
 

@@ -14,7 +14,7 @@ pub struct Shortcut {
 pub enum PartRead {
     /// Header field with a constant in [`myriad_http::Known`].
     Known(Known),
-    /// Other header field, by name.
+    /// Header field without a constant in [`myriad_http::Known`], by name.
     Other(Box<[u8]>),
     /// `X-Forwarded-Proto`, and whether a trusted proxy sent it.
     ForwardedScheme,
@@ -27,7 +27,7 @@ pub enum PartRead {
 pub enum FieldRead {
     /// Header field with a constant in [`myriad_http::Known`].
     Known(Known),
-    /// Other header field, by name.
+    /// Header field without a constant in [`myriad_http::Known`], by name.
     Other(Box<[u8]>),
 }
 

@@ -14,8 +14,8 @@ pub struct EsiDeclaration {
     /// True if known visitors (clients with a cookie of `esi_known_cookies`) may get the shared page, with their own
     /// fragments in its holes.
     pub for_known_visitors: bool,
-    /// Set if a known visitor may get the shared page only after the origin has compared it with the page of a visitor
-    /// of the same class; a new word revokes earlier permissions.
+    /// Word of `compared=`: a known visitor may get the shared page only after the origin has compared it with the page
+    /// of a visitor of the same class; a changed word revokes earlier permissions. `None` if no comparison is required.
     pub compared: Option<Box<[u8]>>,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,

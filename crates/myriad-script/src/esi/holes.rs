@@ -28,8 +28,8 @@ pub struct PageHoles {
     /// True if known visitors may get the page; then the holes are filled for them only. Otherwise they are filled for
     /// all clients.
     pub for_known_visitors: bool,
-    /// Set if a known visitor may get the page only after the origin has compared it with the page of a visitor of the
-    /// same class; a new word revokes earlier permissions.
+    /// Word of `compared=`: a known visitor may get the page only after the origin has compared it with the page of a
+    /// visitor of the same class; a changed word revokes earlier permissions. `None` if no comparison is required.
     pub compared: Option<Box<[u8]>>,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,

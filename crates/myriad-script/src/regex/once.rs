@@ -1,5 +1,5 @@
-//! Patterns that are only known while a request is processed (SSI): compiled, run once and dropped, with the same
-//! limits.
+//! Regular expressions that are only known while a request is processed (SSI): compiled, run once and dropped, with the
+//! limits that apply to those of a configuration.
 
 use std::ops::Range;
 

@@ -76,10 +76,11 @@ pub(crate) struct RetainedState {
 
 /// Inputs for compiling a configuration, besides its parsed form (the model).
 pub(crate) struct CompileEnvironment<'a> {
-    /// Folder against which other relative paths are resolved, such as those of logs and cache zones.
+    /// Folder against which relative paths are resolved, such as those of logs and cache zones, except those for which
+    /// `folder` is used.
     pub prefix: &'a Path,
-    /// Folder of the main configuration file, to which relative names of password, certificate and key files and of
-    /// lookup tables are relative.
+    /// Folder of the main configuration file, against which relative names of password, certificate and key files and
+    /// of lookup tables are resolved.
     pub folder: &'a Path,
     /// Contents of certificate and key files.
     pub tls_files: &'a TlsFiles,

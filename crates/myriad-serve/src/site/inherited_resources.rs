@@ -31,9 +31,10 @@ pub struct InheritedResources {
     pub ticket_keys: HashMap<u32, Zeroizing<Vec<u8>>>,
     /// Configuration files, for the display of their lines in explanations.
     pub sources: Vec<SourceFile>,
-    /// Folder against which relative paths of the configuration are resolved.
+    /// Folder against which relative paths of the configuration are resolved, such as those of logs and cache zones,
+    /// except those for which `folder` is used.
     pub prefix: PathBuf,
-    /// Folder of the main configuration file, to which relative names of password, certificate and key files are
-    /// relative.
+    /// Folder of the main configuration file, against which relative names of password, certificate and key files and
+    /// of lookup tables are resolved.
     pub folder: PathBuf,
 }

@@ -166,7 +166,8 @@ const READ_AFTER_RULES: &[&str] = &[
     "secure_link_md5",
 ];
 
-/// The same for the directives of an origin protocol, without their prefix (such as `fastcgi_`).
+/// Directives of origin protocols, without their prefix (such as `fastcgi_`), with variables that are evaluated only
+/// for requests that have run all rules.
 const ORIGIN_READ_AFTER_RULES: &[&str] = &[
     "bind",
     "cache_share",
