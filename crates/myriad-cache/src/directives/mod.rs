@@ -5,4 +5,4 @@ mod rules;
 mod values;
 
 pub(crate) use origin::OF_ORIGINS;
-pub(crate) use rules::{ROWS, cookie_list, millionths};
+pub(crate) use rules::{ROWS, cookie_list};

@@ -65,12 +65,12 @@ fn leak_guard(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
     for index in 0..args.len() {
         let word = args.bytes(index);
         let parameters = || sampling.unwrap_or_default();
-        if let Some(percent) = word.strip_prefix(b"sample=") {
-            sampling = Some(LeakSampling { part_ppm: millionths(args, index, percent)?, ..parameters() });
+        if word.starts_with(b"sample=") {
+            sampling = Some(LeakSampling { part_ppm: args.millionths_after(index, 7)?, ..parameters() });
         } else if word.starts_with(b"delay=") {
             sampling = Some(LeakSampling { delay_ms: args.millis_after(index, 6)?, ..parameters() });
-        } else if let Some(percent) = word.strip_prefix(b"budget=") {
-            sampling = Some(LeakSampling { budget_ppm: millionths(args, index, percent)?, ..parameters() });
+        } else if word.starts_with(b"budget=") {
+            sampling = Some(LeakSampling { budget_ppm: args.millionths_after(index, 7)?, ..parameters() });
         } else {
             is_on = args.flag(index)?;
             if index > 0 {
@@ -85,18 +85,6 @@ fn leak_guard(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult
     rules.leak_guard = is_on;
     rules.leak_sampling = sampling;
     Ok(())
-}
-
-/// Parses an argument such as `1%` as millionths, rounded to four decimals of a percent. Values that round to 0, or
-/// exceed 100%, are errors.
-pub(crate) fn millionths(args: &Arguments<'_>, index: usize, percent: &[u8]) -> Result<u32, Diagnostic> {
-    let number = percent.strip_suffix(b"%").and_then(|number| std::str::from_utf8(number).ok());
-    let parsed =
-        number.and_then(|number| number.parse::<f64>().ok()).map(|percent| (percent * 10_000.0).round());
-    match parsed {
-        Some(parsed) if (1.0..=1_000_000.0).contains(&parsed) => Ok(parsed as u32),
-        _ => Err(args.invalid(index, "a percentage above 0% and up to 100%, such as 1%")),
-    }
 }
 
 fn no_vary_search(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {

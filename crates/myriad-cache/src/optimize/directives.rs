@@ -5,8 +5,6 @@ use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResu
 use myriad_conf::settings::Settings;
 use myriad_optimize::{Exclusions, FilterSet};
 
-use crate::directives::millionths;
-
 /// Settings of the page optimizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OptimizeSettings {
@@ -104,7 +102,6 @@ fn optimize_exclude(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
 }
 
 fn optimize_budget(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
-    let ppm = millionths(args, 0, args.bytes(0))?;
-    settings.feature_mut::<OptimizeSettings>().budget_ppm = ppm;
+    settings.feature_mut::<OptimizeSettings>().budget_ppm = args.millionths_after(0, 0)?;
     Ok(())
 }

@@ -41,7 +41,6 @@ pub(crate) use start::start;
 /// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("optimizer", directives::ROWS)
     .compiled_by(rules::compile)
-    .warning_by(rules::warn)
     .with_variables(variables::VARIABLES);
 
 /// Returns the page to send: the optimized form of a stored page if there is one, otherwise the page itself. Starts to make

@@ -2,8 +2,6 @@
 
 use std::hash::Hasher;
 
-use myriad_conf::Diagnostic;
-use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 use myriad_optimize::{Exclusions, FilterSet, OptimizeLimits, OptimizeOptions};
@@ -60,6 +58,3 @@ pub fn settings_id(settings: &Settings) -> u64 {
     hash.write(&[POLICY_FIELDS.iter().any(|name| headers::names(settings, name)).into()]);
     hash.digest().max(1)
 }
-
-/// Warns about settings of the optimizer that have no effect.
-pub(super) fn warn(_: &HttpConf, _: &mut Vec<Diagnostic>) {}
