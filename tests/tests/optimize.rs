@@ -2,15 +2,16 @@
 //! `optimize`: the optimized form of stored pages, and the bundles that it names.
 
 use std::fs;
+use std::process::Command;
 
-use myriad_tests::{Answer, Cached, Call, Origin, Place, Request, Server, Signal, wait_for};
+use myriad_tests::{Answer, Cached, Call, Origin, Place, Request, Server, Signal, binary, wait_for};
 
 const ONE: &str = "/* one */\nbody { color: red; }\n.a { background: url(i.png); }\n";
 const TWO: &str = "/* two */\np { color: blue; }\n";
 const PAGE: &str = "<!DOCTYPE html><html><head><meta charset=utf-8>\n<link rel=stylesheet href=/css/one.css>\n\
     <link rel=stylesheet href=/css/two.css>\n</head><body><p>Hello   you</p>\n\n</body></html>";
-/// Directives of a server that optimizes pages without waiting for a budget.
-const ON: &str = "optimize safe; optimize_budget 100%;";
+/// Directives of a server that optimizes pages without waiting for a budget. Short style sheets remain files.
+const ON: &str = "optimize safe; optimize_budget 100%; optimize_filters -inline_css;";
 
 /// Starts a server with two style sheets in files.
 fn start_with(rules: &str, handle: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
@@ -187,4 +188,50 @@ fn restricted_files_are_not_read() {
     server.get("/");
     let text = optimized(&server, &Request::get("/")).text();
     assert!(text.contains("two.css") && text.contains("fetchpriority"), "{text}");
+}
+
+/// Runs `myriad optimize show` for the page.
+fn shown(server: &Server) -> String {
+    let mut show = Command::new(binary());
+    show.args(["optimize", "show", "http://localhost/", "-c", "myriad.conf", "-p"]).arg(server.folder());
+    String::from_utf8_lossy(&show.output().expect("myriad runs").stdout).into_owned()
+}
+
+#[test]
+fn command_shows_what_was_done_and_why_not() {
+    let (server, _origin) = start(&format!("{ON} optimize_exclude /css/two.css;"));
+    server.get("/");
+    assert!(shown(&server).contains("no optimized form yet"), "{}", shown(&server));
+    optimized(&server, &Request::get("/"));
+    let text = shown(&server);
+    for part in [" bytes instead of ", "collapse_whitespace", "two.css: excluded by the configuration"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let (server, _origin) = start(&format!("leak_guard off; {ON}"));
+    server.get("/");
+    wait_for("the reason", || server.get("/").status == 200 && shown(&server).contains("no: "));
+    assert!(shown(&server).contains("no: the page was not searched for data of visitors (leak_guard off)"));
+}
+
+#[test]
+fn known_visitors_get_the_optimized_form_with_their_own_parts() {
+    let (server, _origin) = start_with(
+        &format!("{ON} esi on; esi_known_cookies wordpress_logged_in_*;"),
+        |call| {
+            if call.uri() == "/" {
+                let head = "Content-Type: text/html; charset=utf-8\r\nSurrogate-Control: content=\"ESI/1.0\"\r\n\
+                X-Myriad-ESI: known";
+                let part = "<esi:include src='/part'><b>  guest  </b></esi:include>   and   all";
+                return call.answer(head, PAGE.replace("you", part));
+            }
+            let name = call.param("HTTP_COOKIE").replace("wordpress_logged_in_1=", "");
+            call.answer("Content-Type: text/html\r\nCache-Control: private", format!("<b>  {name}  </b>"));
+        },
+    );
+    server.get("/");
+    let page = optimized(&server, &Request::get("/")).text();
+    assert!(page.contains("guest") && page.contains(" and all"), "{page}");
+    let own = server.fetch(&Request::get("/").field("Cookie", "wordpress_logged_in_1=Margarete")).text();
+    assert!(own.contains("<b>  Margarete  </b> and all") && !own.contains("guest"), "{own}");
+    assert!(own.contains("/_myriad/") && own.trim_end().ends_with("</html>"), "{own}");
 }

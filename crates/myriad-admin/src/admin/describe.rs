@@ -1,6 +1,8 @@
 //! Reports about stored pages.
 
-use crate::protocol::{EncodingReport, EsiReport, PageReport, PartReport, Tier, escape_bytes};
+use crate::protocol::{
+    EncodingReport, EsiReport, OptimizedReport, PageReport, PartReport, Tier, escape_bytes,
+};
 use myriad_encode::Coding;
 use myriad_policy::{PageEncoding, variant_fields};
 use myriad_script::esi::{Hole, PageHoles};
@@ -121,8 +123,23 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
         encodings: in_order(encodings.collect()),
         file: file.map(|file| file.to_string_lossy().into_owned()),
         esi: esi(page.meta(), page.body_len(), page.stored_at()),
+        optimized: optimized(page),
         ..of_meta(page.meta(), report)
     }
+}
+
+/// Describes the optimized form of a page.
+fn optimized(page: &Page) -> Option<OptimizedReport> {
+    let form = page.replacement()?;
+    let state = form.state();
+    // The text was written by the optimizer.
+    let report: OptimizedReport = serde_json::from_str(state.report()).unwrap_or_default();
+    Some(OptimizedReport {
+        bytes: form.object().map(Page::body_len),
+        is_outdated: state.is_revoked(),
+        bundles: state.bundles().iter().map(|name| format!("/_myriad/{name}")).collect(),
+        ..report
+    })
 }
 
 fn of_disk(page: &DiskPage<PageMeta>, report: PageReport) -> PageReport {

@@ -30,8 +30,8 @@ pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryRepor
 pub use redaction::without_values;
 pub use reply::{AdminReply, ReplyEnd};
 pub use report::{
-    DiskReport, EncodingReport, EsiReport, MemoryReport, PageReport, PartReport, PeerReport, PurgeReport,
-    RequestCounts, RunningPurgeReport, Tier, ZoneReport,
+    DiskReport, EncodingReport, EsiReport, FilterResultReport, MemoryReport, OptimizedReport, PageReport,
+    PartReport, PeerReport, PurgeReport, RequestCounts, RunningPurgeReport, SkippedReport, Tier, ZoneReport,
 };
 pub use request::{
     AdminRequest, MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, PurgeRequest,

@@ -202,6 +202,50 @@ pub struct PageReport {
     pub file: Option<String>,
     /// ESI fragments of the page (`esi`), or the reason why it has none; `None` without both.
     pub esi: Option<EsiReport>,
+    /// Optimized form of the page (`optimize`), or the reason why it has none; `None` as long as neither is known.
+    pub optimized: Option<OptimizedReport>,
+}
+
+/// Optimized form of a page.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct OptimizedReport {
+    /// Size of the uncompressed form, in bytes; `None` if the original is sent.
+    pub bytes: Option<u64>,
+    /// True if a file of the form has changed since: the original is sent until a request causes a new form.
+    pub is_outdated: bool,
+    /// Paths of the style sheets and scripts that the optimizer made for the page.
+    pub bundles: Vec<String>,
+    /// Reason why the page has no optimized form; `None` if the filters ran.
+    pub reason: Option<String>,
+    /// Result of each filter.
+    pub filters: Vec<FilterResultReport>,
+}
+
+/// Result of a filter of the page optimizer.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct FilterResultReport {
+    /// Name of the filter.
+    pub filter: String,
+    /// Number of parts (files, images, pages) that the filter changed.
+    pub changed: u64,
+    /// Number of bytes before compression that the filter saved.
+    pub bytes_saved: u64,
+    /// Number of requests that the filter saved.
+    pub requests_saved: u64,
+    /// Parts that the filter left unchanged.
+    pub skipped: Vec<SkippedReport>,
+}
+
+/// Part of a page that a filter left unchanged.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SkippedReport {
+    /// URL, or another description.
+    pub subject: String,
+    /// Reason.
+    pub reason: String,
 }
 
 /// ESI fragments of a page, which are fetched separately.

@@ -73,6 +73,11 @@ impl OptimizedState {
         self.is_revoked.store(true, Relaxed);
     }
 
+    /// Returns true after [`Self::revoke`].
+    pub fn is_revoked(&self) -> bool {
+        self.is_revoked.load(Relaxed)
+    }
+
     /// Returns the files that were read.
     pub fn files(&self) -> &[FileVersion] {
         &self.files

@@ -1,4 +1,5 @@
-//! `myriad optimize`: grades a page, and shows what each filter of the page optimizer would save.
+//! `myriad optimize`: grades a page and shows what each filter of the page optimizer would save, or what it did with a stored
+//! page.
 //!
 //! ```text
 //! URL -> fetch: page, its resources -> myriad_optimize::audit -> report: text or JSON
@@ -8,6 +9,7 @@ mod fetch;
 mod options;
 mod report;
 mod response;
+mod show;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -15,10 +17,11 @@ use std::process::ExitCode;
 use myriad_cli::admin::help;
 use myriad_optimize::OptimizeOptions;
 
-use options::AuditOptions;
+use options::OptimizeCommand;
 pub use options::USAGE;
 
-/// Runs `myriad optimize` with the arguments after its name. The exit status is 0, or 1 after an error.
+/// Runs `myriad optimize` with the arguments after its name. The exit status is 0; 1 after an error; 2 if the page is not
+/// cached.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: optimize: {error}");
@@ -27,7 +30,11 @@ pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
 }
 
 fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> {
-    let Some(options) = AuditOptions::parse(arguments)? else { return Ok(help(USAGE)) };
+    let options = match OptimizeCommand::parse(arguments)? {
+        None => return Ok(help(USAGE)),
+        Some(OptimizeCommand::Show(words, page)) => return show::run(&words, &page),
+        Some(OptimizeCommand::Audit(options)) => options,
+    };
     let fetched = fetch::page_and_resources(&options)?;
     let mut audit = myriad_optimize::audit(&fetched.page, &fetched.resources, &OptimizeOptions::default())
         .map_err(|reason| format!("{}: {reason}", options.target))?;

@@ -13,7 +13,7 @@ pub use amount::{count, duration, size};
 pub use leak::leak;
 pub use list::{list_head, list_line};
 pub use memory::memory;
-pub use page::page;
+pub use page::{optimized, page};
 pub use peer::{peer_head, peer_line};
 pub use purge::{purge, purge_total};
 pub use zone::zone;

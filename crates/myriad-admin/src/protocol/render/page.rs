@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::amount::{count, duration, moment};
-use crate::protocol::{EsiReport, PageReport, Tier};
+use crate::protocol::{EsiReport, OptimizedReport, PageReport, Tier};
 
 /// Returns the lines of a page report; the first is its URL, or its key if the URL is not known.
 pub fn page(page: &PageReport) -> String {
@@ -43,6 +43,9 @@ pub fn page(page: &PageReport) -> String {
     for (name, value) in page.esi.iter().flat_map(known_visitors) {
         row(name, &value);
     }
+    if let Some(optimized) = &page.optimized {
+        row("optimized", &form_of(optimized, page.bytes));
+    }
     row(
         "in memory",
         &match page.tier {
@@ -81,6 +84,51 @@ fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
         rows.push((if index == 0 { "parts" } else { "" }, value));
     }
     rows
+}
+
+/// Returns the lines about the optimized form of a page: its size, and what each filter did and left unchanged, with the
+/// reasons.
+pub fn optimized(page: &PageReport) -> String {
+    let mut out = String::new();
+    let _ = writeln!(out, "{}", page.url.as_deref().unwrap_or(&page.key));
+    let Some(form) = &page.optimized else {
+        let _ = writeln!(
+            out,
+            "  no optimized form yet: it is made after the second request for a page in a location with \"optimize safe\""
+        );
+        return out;
+    };
+    let _ = writeln!(out, "  {}", form_of(form, page.bytes));
+    for path in &form.bundles {
+        let _ = writeln!(out, "  names {path}");
+    }
+    for filter in &form.filters {
+        let saved = match (filter.changed, filter.requests_saved) {
+            (0, _) => "nothing changed".to_owned(),
+            (changed, 0) => format!("{} bytes in {} places", count(filter.bytes_saved), count(changed)),
+            (changed, requests) => {
+                let (bytes, changed) = (count(filter.bytes_saved), count(changed));
+                format!("{} requests and {bytes} bytes in {changed} places", count(requests))
+            }
+        };
+        let _ = writeln!(out, "  {:<25}{saved}", filter.filter);
+        for skipped in &filter.skipped {
+            let _ = writeln!(out, "      not {}: {}", skipped.subject, skipped.reason);
+        }
+    }
+    out
+}
+
+/// Describes the size of a form, or the reason why the original, of `original` bytes, is sent.
+fn form_of(form: &OptimizedReport, original: u64) -> String {
+    match (&form.reason, form.bytes) {
+        (Some(reason), _) => format!("no: {reason}"),
+        (None, None) => "no: no filter changed the page".to_owned(),
+        (None, Some(_)) if form.is_outdated => "not now: one of its files has changed".to_owned(),
+        (None, Some(bytes)) => {
+            format!("{} bytes instead of {}, {} new files", count(bytes), count(original), form.bundles.len())
+        }
+    }
 }
 
 fn freshness(page: &PageReport) -> String {
