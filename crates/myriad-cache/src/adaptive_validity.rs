@@ -126,7 +126,8 @@ fn was_purged(cache: &CachePlace, previous: Option<&Page>, exchange: &Exchange, 
         && zone.purges.last_at_ms().is_some_and(|at| to_wall_ms(now).saturating_sub(at) < AFTER_PURGE_MS)
 }
 
-/// Returns the facts about a stored page that comparisons use.
+/// Returns the facts about a stored page that comparisons use. Comparisons do not compare decimal numbers if
+/// `ignores_numbers` is true.
 fn rendering<'a>(page: &Page, body: &'a [u8], ignores_numbers: bool) -> StoredRendering<'a> {
     StoredRendering {
         body,

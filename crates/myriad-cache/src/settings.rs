@@ -9,7 +9,7 @@ use myriad_policy::{Grace, Invalidate, LeakSampling, LockRules, Methods, UseStal
 /// Cache of a location (`*_cache`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CacheZone {
-    /// No caching.
+    /// `off`: responses are not cached.
     #[default]
     Off,
     /// Name of a zone; a variable in it selects the zone for each request.

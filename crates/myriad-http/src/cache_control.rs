@@ -5,22 +5,22 @@ use smallvec::SmallVec;
 use crate::list;
 use crate::structured::{self, StructuredValue};
 
-/// Directives of the `Cache-Control` fields of a message, or of a targeted field. Times are in seconds; `None` if
-/// the directive is missing.
+/// Directives of the `Cache-Control` fields of a message, or of a targeted field. Times are in seconds; `None` if the
+/// directive is missing. Booleans are true if the directive is present.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheControl {
-    /// `max-age`.
+    /// `max-age`: time for which a response is fresh, or the maximum age that a request accepts.
     pub max_age: Option<u64>,
-    /// `s-maxage`.
+    /// `s-maxage`: time for which a response is fresh in shared caches.
     pub s_maxage: Option<u64>,
     /// `stale-while-revalidate` (RFC 5861 §3): time after expiry for which a stale response may be served during a
     /// refresh.
     pub stale_while_revalidate: Option<u64>,
     /// `stale-if-error` (RFC 5861 §4): time after expiry for which a stale response may be served if the refresh fails.
     pub stale_if_error: Option<u64>,
-    /// `min-fresh` of a request.
+    /// `min-fresh` of a request: minimum remaining freshness that the client accepts.
     pub min_fresh: Option<u64>,
-    /// `max-stale` of a request; `u64::MAX` without an argument.
+    /// `max-stale` of a request: maximum staleness that the client accepts; `u64::MAX` without an argument.
     pub max_stale: Option<u64>,
     /// `no-cache` without field names.
     pub no_cache: bool,

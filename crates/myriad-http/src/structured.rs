@@ -6,9 +6,9 @@ use crate::token::is_tchar;
 /// Value of a dictionary member in a structured field (RFC 9651). Types that no caller needs are combined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StructuredValue<'a> {
-    /// Key without a value, or `?1`.
+    /// Key without a value, or the boolean `?1`.
     True,
-    /// `?0`.
+    /// Boolean `?0`.
     False,
     /// Integer of up to fifteen digits.
     Integer(i64),

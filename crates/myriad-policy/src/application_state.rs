@@ -8,11 +8,11 @@ pub const STATE_FIELD: &[u8] = b"x-myriad-state";
 /// State that an application reports with a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ApplicationState {
-    /// The application closed the site deliberately: its 503 is sent to the client, not a stale page instead.
+    /// True if the application closed the site deliberately: its 503 is sent to the client, not a stale page instead.
     pub maintenance: bool,
-    /// The response is truncated (generated incompletely): it is sent to the client and not stored.
+    /// True if the response is truncated (generated incompletely): it is sent to the client and not stored.
     pub incomplete: bool,
-    /// The page shows counters of visits: its decimal numbers may differ without a change of its content.
+    /// True if the page shows counters of visits: its decimal numbers may differ without a change of its content.
     pub counters: bool,
 }
 

@@ -48,14 +48,14 @@ pub struct CachePolicy {
     pub impersonal: ImpersonalCookies,
     /// True if the cache key contains `$http_authorization` or `$remote_user`, so that each user has separate pages.
     pub authorization_in_key: bool,
-    /// `cache_rfc9111`: applies RFC 9111 where nginx differs from it.
+    /// `cache_rfc9111`: true to apply RFC 9111 where nginx differs from it.
     pub rfc9111: bool,
-    /// `cache_device_class`: pages that vary by `User-Agent` have one variant per device class.
+    /// `cache_device_class`: true if pages that vary by `User-Agent` have one variant per device class.
     pub device_class: bool,
     /// Fields for accelerators (such as `Surrogate-Control`) that are obeyed, because their support is announced to the
     /// origin.
     pub announced: AnnouncedSupport,
-    /// `leak_guard`: responses with data of the visitor whose request fetched them are not stored.
+    /// `leak_guard`: true if responses with data of the visitor whose request fetched them are not stored.
     pub leak_guard: bool,
     /// `leak_guard sample=`: verification of stored pages by requests of the server itself; `None` if it is off.
     pub leak_sampling: Option<LeakSampling>,
@@ -161,15 +161,15 @@ pub enum StatusMatch {
 /// `*_ignore_headers`: response fields that are ignored for caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct IgnoreHeaders {
-    /// `Cache-Control` does not affect the validity; `private` always applies.
+    /// True if `Cache-Control` does not affect the validity; `private` always applies.
     pub cache_control: bool,
-    /// `Expires` is ignored.
+    /// True if `Expires` is ignored.
     pub expires: bool,
-    /// `Set-Cookie` is ignored, except for personal cookies, which always prevent storing.
+    /// True if `Set-Cookie` is ignored, except for personal cookies, which always prevent storing.
     pub set_cookie: bool,
-    /// `Vary` is ignored.
+    /// True if `Vary` is ignored.
     pub vary: bool,
-    /// `X-Accel-Expires` is ignored.
+    /// True if `X-Accel-Expires` is ignored.
     pub x_accel_expires: bool,
 }
 
@@ -194,27 +194,27 @@ impl Methods {
 /// `*_cache_use_stale`: conditions under which an expired page may be served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UseStale {
-    /// `error`: the connection failed or could not be opened.
+    /// `error`: true to serve an expired page if the connection failed or could not be opened.
     pub error: bool,
-    /// `timeout`: the origin timed out.
+    /// `timeout`: true to serve an expired page if the origin timed out.
     pub timeout: bool,
-    /// `invalid_header`: the origin sent an empty or invalid response.
+    /// `invalid_header`: true to serve an expired page if the origin sent an empty or invalid response.
     pub invalid_header: bool,
-    /// `updating`: the page is being refreshed, by another request or in the background.
+    /// `updating`: true to serve an expired page while the page is being refreshed, by another request or in the background.
     pub updating: bool,
-    /// `http_500`: the origin responded with 500.
+    /// `http_500`: true to serve an expired page if the origin responded with 500.
     pub http_500: bool,
-    /// `http_502`: the origin responded with 502.
+    /// `http_502`: true to serve an expired page if the origin responded with 502.
     pub http_502: bool,
-    /// `http_503`: the origin responded with 503.
+    /// `http_503`: true to serve an expired page if the origin responded with 503.
     pub http_503: bool,
-    /// `http_504`: the origin responded with 504.
+    /// `http_504`: true to serve an expired page if the origin responded with 504.
     pub http_504: bool,
-    /// `http_403`: the origin responded with 403.
+    /// `http_403`: true to serve an expired page if the origin responded with 403.
     pub http_403: bool,
-    /// `http_404`: the origin responded with 404.
+    /// `http_404`: true to serve an expired page if the origin responded with 404.
     pub http_404: bool,
-    /// `http_429`: the origin responded with 429.
+    /// `http_429`: true to serve an expired page if the origin responded with 429.
     pub http_429: bool,
 }
 

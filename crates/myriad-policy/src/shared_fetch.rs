@@ -74,7 +74,8 @@ impl SharedFetch {
     /// unmodified.
     ///
     /// `varies` is the variant rule of the stored page, or an empty rule if none is known. `device_class` is true under
-    /// `cache_device_class`.
+    /// `cache_device_class`. `has_body` is true if the request has a body; the fields that describe a body are then
+    /// sent too.
     pub fn fields_for_origin(
         &self,
         request: &Fields,
@@ -218,7 +219,8 @@ impl KeyedInput {
     }
 }
 
-/// Returns whether a fetch for several clients sends a field because it is in the built-in list.
+/// Returns whether a fetch for several clients sends a field because it is in the built-in list. The list marks some
+/// fields as sent only if the request has a body (`has_body`).
 fn is_builtin(name: &[u8], has_body: bool) -> bool {
     let lines = BUILTIN.lines().map(|line| line.split('#').next().unwrap_or_default());
     let mut words = lines.map(str::split_ascii_whitespace);

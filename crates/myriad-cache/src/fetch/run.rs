@@ -87,7 +87,8 @@ pub(super) fn note(
     }
 }
 
-/// Returns whether a background refresh was not sent because requests with waiting clients had priority.
+/// Returns whether a fetch was a background refresh (`waits` is false) that was not sent because requests with waiting
+/// clients had priority.
 fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }

@@ -80,7 +80,8 @@ impl Verification {
         Some(VerificationSearch { verification: self, scanner, decoder, is_found })
     }
 
-    /// Records the result: whether the response has the value, or `None` if it shows nothing.
+    /// Records the result: a response without the value (`Some(false)`) confirms the leak, and a response with the
+    /// value (`Some(true)`) shows that it is a coincidence. `None` if the response shows nothing.
     pub(crate) fn record(&self, request: &Request, cache: &CachePlace, is_found: Option<bool>) {
         let found = leaked_value(request, self.kind, &self.value, &self.what);
         match is_found {

@@ -41,9 +41,9 @@ pub struct MapConf {
     pub variable: Text,
     /// `default`: value of the variable if no key matches; empty if not set.
     pub default: Text,
-    /// `hostnames`: keys may be host names with a wildcard.
+    /// `hostnames`: true if keys may be host names with a wildcard.
     pub hostnames: bool,
-    /// `volatile`: the value is not cached within a request.
+    /// `volatile`: true if the value is not cached within a request.
     pub volatile: bool,
     /// Entries in source order, without `default`. Regexes are tried after all other keys, in order.
     pub entries: Vec<MapEntry>,
@@ -72,9 +72,9 @@ pub struct GeoConf {
     pub variable: Text,
     /// `default`: value of the variable if no entry contains the address; empty if not set.
     pub default: Text,
-    /// `ranges`: entries are written as `first-last` instead of networks.
+    /// `ranges`: true if entries are written as `first-last` instead of networks.
     pub ranges: bool,
-    /// `volatile`: the value is not cached within a request.
+    /// `volatile`: true if the value is not cached within a request.
     pub volatile: bool,
     /// `proxy`: networks of trusted proxies, whose `X-Forwarded-For` is used: address and prefix length.
     pub proxies: Vec<(IpAddr, u8)>,

@@ -39,7 +39,7 @@ pub struct ListenConf {
     pub default_server: bool,
     /// `ssl`: true if clients connect with TLS.
     pub ssl: bool,
-    /// `http2`: enables HTTP/2 (deprecated; see the `http2` directive).
+    /// `http2`: true to enable HTTP/2 (deprecated; see the `http2` directive).
     pub http2: bool,
     /// `quic`: true for HTTP/3 over UDP instead of TCP connections.
     pub quic: bool,

@@ -90,7 +90,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the row of a directive in this context. The error is boxed, because it is rare and large.
+/// Returns the row of a directive in this context. The error for an unknown name suggests a similar name if `suggests`
+/// is true. The error is boxed, because it is rare and large.
 fn find<'r>(
     registry: &'r Registry,
     node: &Node,

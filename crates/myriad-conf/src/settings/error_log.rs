@@ -51,7 +51,7 @@ pub struct ErrorLog {
     pub syslog: Option<SyslogConf>,
     /// Least severe level of the messages that are written.
     pub level: LogLevel,
-    /// `format=json`: each line is a JSON object.
+    /// `format=json`: true if each line is a JSON object.
     pub is_json: bool,
     /// `repeat=all`: true if all repetitions of a message are written. Without it, repetitions after the first ten
     /// within ten seconds are only counted.

@@ -7,29 +7,29 @@
 /// be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextUpstream {
-    /// `error`: the connection failed or could not be opened.
+    /// `error`: true to retry if the connection failed or could not be opened.
     pub error: bool,
-    /// `timeout`: connecting, sending or receiving took too long.
+    /// `timeout`: true to retry if connecting, sending or receiving took too long.
     pub timeout: bool,
-    /// `denied`: never occurs, because no directive denies an address.
+    /// `denied`: true if written. The condition never occurs, because no directive denies an address.
     pub denied: bool,
-    /// `invalid_header`: the response head was invalid, empty or too large.
+    /// `invalid_header`: true to retry if the response head was invalid, empty or too large.
     pub invalid_header: bool,
-    /// `http_500`: the server responded with 500.
+    /// `http_500`: true to retry if the server responded with 500.
     pub http_500: bool,
-    /// `http_502` (HTTP only): the server responded with 502.
+    /// `http_502` (HTTP only): true to retry if the server responded with 502.
     pub http_502: bool,
-    /// `http_503`: the server responded with 503.
+    /// `http_503`: true to retry if the server responded with 503.
     pub http_503: bool,
-    /// `http_504` (HTTP only): the server responded with 504.
+    /// `http_504` (HTTP only): true to retry if the server responded with 504.
     pub http_504: bool,
-    /// `http_403`: the server responded with 403, which is not counted as a failure of the server.
+    /// `http_403`: true to retry if the server responded with 403, which is not counted as a failure of the server.
     pub http_403: bool,
-    /// `http_404`: the server responded with 404, which is not counted as a failure of the server.
+    /// `http_404`: true to retry if the server responded with 404, which is not counted as a failure of the server.
     pub http_404: bool,
-    /// `http_429`: the server responded with 429.
+    /// `http_429`: true to retry if the server responded with 429.
     pub http_429: bool,
-    /// `non_idempotent`: also retry sent requests whose method is not idempotent, such as POST.
+    /// `non_idempotent`: true to retry also sent requests whose method is not idempotent, such as POST.
     pub non_idempotent: bool,
     /// `*_next_upstream_tries`: maximum number of servers to try; 0 for each server once.
     pub tries: u32,

@@ -49,13 +49,13 @@ pub struct OriginConnectionSettings {
 /// caching.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AcceleratorHeaders {
-    /// `X-Accel-Redirect` is not obeyed.
+    /// True if `X-Accel-Redirect` is not obeyed.
     pub redirect: bool,
-    /// `X-Accel-Limit-Rate` is not obeyed.
+    /// True if `X-Accel-Limit-Rate` is not obeyed.
     pub limit_rate: bool,
-    /// `X-Accel-Buffering` is not obeyed.
+    /// True if `X-Accel-Buffering` is not obeyed.
     pub buffering: bool,
-    /// `X-Accel-Charset` is not obeyed.
+    /// True if `X-Accel-Charset` is not obeyed.
     pub charset: bool,
 }
 

@@ -35,7 +35,7 @@ pub enum VerifyClient {
 /// `ssl_ocsp`: client certificates whose revocation status is queried.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OcspCheck {
-    /// `off`: none.
+    /// `off`: no certificate is checked.
     #[default]
     Off,
     /// `on`: all certificates of the chain except the root.

@@ -7,13 +7,14 @@ use crate::{Known, ParseError};
 /// Deviations from RFC 9112 that are accepted in a field line.
 #[derive(Clone, Copy)]
 pub(super) struct LineRules {
-    /// Accept control bytes in a value, except NUL, CR and LF.
+    /// True to accept control bytes in a value, except NUL, CR and LF.
     pub controls: bool,
-    /// Skip lines without a colon instead of rejecting the message.
+    /// True to skip lines without a colon instead of rejecting the message.
     pub no_colon: bool,
-    /// Accept lines that end with LF instead of CRLF.
+    /// True to accept lines that end with LF instead of CRLF.
     pub bare_line_feed: bool,
-    /// Accept names with bytes that are invalid in a token (RFC 9110 §5.1), except white space and control bytes.
+    /// True to accept names with bytes that are invalid in a token (RFC 9110 §5.1), except white space and control
+    /// bytes.
     pub no_token: bool,
 }
 

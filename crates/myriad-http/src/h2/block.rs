@@ -17,7 +17,7 @@ pub(super) struct PartialHeaderBlock {
 }
 
 impl PartialHeaderBlock {
-    /// Creates an incomplete block from its first frame.
+    /// Creates an incomplete block from the header and the fragment of its first frame.
     pub(super) fn new(opening: FrameHeader, fragment: &[u8], depends_on_itself: bool) -> Self {
         Self { opening, bytes: fragment.to_vec(), frames: 0, depends_on_itself }
     }

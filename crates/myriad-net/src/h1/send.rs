@@ -42,8 +42,8 @@ pub(super) struct SendProgress {
 }
 
 /// Completes the head with `Connection`, `Keep-Alive` and `Transfer-Encoding`, and removes the body of a response that
-/// must not have one. Returns whether the connection stays open; false also if the end of the body can be marked only
-/// by closing.
+/// must not have one. Returns whether the connection stays open: if `keep` is true, unless the end of the body can be
+/// marked only by closing. `http11` is true if the client supports chunked coding, and `head_only` for a HEAD request.
 pub(super) fn complete_head<T>(
     response: &mut Response<T>,
     http11: bool,
@@ -72,8 +72,8 @@ pub(super) fn complete_head<T>(
 }
 
 /// Tries to send the whole response with one `writev`. Returns `None` if bytes remain, which [`send_rest`] sends. Does
-/// not write a response with a rate limit, or with a body that is a file, a stream or in too many parts. If the write
-/// fails, returns an incomplete result.
+/// not write a response with a rate limit (unless `head_only` is true: a HEAD request), or with a body that is a file,
+/// a stream or in too many parts. If the write fails, returns an incomplete result.
 pub(super) fn try_send<T>(
     connection: &Connection,
     response: &mut Response<T>,

@@ -49,8 +49,8 @@ pub(super) struct WindowWait {
 }
 
 impl WindowWait {
-    /// Records the number of body bytes sent in total and whether a window is closed. Returns the limit that the client
-    /// has exceeded, if any.
+    /// Records the total number of body bytes sent, and by `is_shut` whether a window is closed, so that the response
+    /// waits for the client. Returns the limit that the client has exceeded, if any.
     pub(super) fn check_progress(
         &mut self,
         sent: u64,

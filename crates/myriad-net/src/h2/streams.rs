@@ -86,7 +86,7 @@ impl<S: Service> Driver<S> {
 
     /// Passes the head of a response to the codec, and its body if that is in memory and has no rate limit; the result
     /// contains the rest of the body. The head of a postponed response is delayed until a piece of its body is
-    /// available. Resets the stream for status 444 and tunnels.
+    /// available. For a HEAD request (`is_head`) the body is omitted. Resets the stream for status 444 and tunnels.
     fn begin_response(
         &mut self,
         stream: u32,

@@ -19,7 +19,7 @@ myriad_conf::feature_settings!(CacheDebug);
 pub(super) struct CacheStatusField {
     /// Name by which `Cache-Status` calls this cache; empty for `off`.
     pub name: String,
-    /// `hits=off`: responses from the cache do not have the field.
+    /// `hits=off`: true if responses from the cache do not have the field `Cache-Status`.
     pub without_hits: bool,
 }
 

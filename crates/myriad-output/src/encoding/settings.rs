@@ -23,7 +23,7 @@ pub(super) struct GzipSettings {
     pub min_length: u64,
     /// `gzip_comp_level`, 1 to 9.
     pub comp_level: u8,
-    /// `gzip_vary`: responses that may be compressed get `Vary: Accept-Encoding`.
+    /// `gzip_vary`: true if responses that may be compressed get `Vary: Accept-Encoding`.
     pub vary: bool,
     /// `gzip_proxied`: responses to proxies that are compressed.
     pub proxied: GzipProxied,

@@ -11,7 +11,8 @@ pub(super) struct AddHeader {
     /// Value of the added field; if it evaluates to an empty text, the field is not added, but an existing `ETag` or
     /// `Last-Modified` of this name is removed.
     pub value: Text,
-    /// `always`: also added to responses with other statuses than 200, 201, 204, 206, 301, 302, 303, 304, 307, 308.
+    /// `always`: true if the field is also added to responses with statuses other than 200, 201, 204, 206, 301, 302,
+    /// 303, 304, 307, 308.
     pub always: bool,
 }
 

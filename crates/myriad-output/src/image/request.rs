@@ -70,9 +70,9 @@ pub struct ImageRequest {
     pub turn: ImageRotation,
     /// Percentage of sharpening (`image_filter_sharpen`); 0 for none.
     pub sharpen: u32,
-    /// `image_filter_interlace`: GIF is written interlaced, JPEG progressive.
+    /// `image_filter_interlace`: true if GIF is written interlaced, JPEG progressive.
     pub interlace: bool,
-    /// `image_filter_transparency`: images with a palette preserve their transparency.
+    /// `image_filter_transparency`: true if images with a palette preserve their transparency.
     pub transparency: bool,
     /// JPEG quality, from 1 to 100; encoding fails with 0.
     pub jpeg_quality: u8,

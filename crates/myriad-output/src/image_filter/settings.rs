@@ -33,9 +33,9 @@ pub(super) struct ImageSettings {
     pub avif_quality: Text,
     /// `image_filter_sharpen`, in percent; may contain variables.
     pub sharpen: Text,
-    /// `image_filter_transparency`: images with a palette preserve their transparency.
+    /// `image_filter_transparency`: true if images with a palette preserve their transparency.
     pub transparency: bool,
-    /// `image_filter_interlace`: GIF is written interlaced, JPEG progressive.
+    /// `image_filter_interlace`: true if GIF is written interlaced, JPEG progressive.
     pub interlace: bool,
     /// `image_filter_buffer`: maximum size of an input image, in bytes.
     pub buffer: u64,

@@ -7,7 +7,7 @@ use crate::page_comparison::{Difference, Noise, excerpt};
 /// Response that is compared with others.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Rendering {
-    /// Status.
+    /// Status code.
     pub status: u16,
     /// `Content-Type`; empty without one.
     pub media_type: Box<[u8]>,

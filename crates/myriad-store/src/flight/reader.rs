@@ -20,7 +20,8 @@ pub struct FlightReader<M: Metadata> {
 }
 
 impl<M: Metadata> FlightReader<M> {
-    /// Creates a reader of a shared fetch. The caller must have checked that the fetch accepts readers.
+    /// Creates a reader of a shared fetch. The caller must have checked that the fetch accepts readers. `is_leaders` is
+    /// true if every response matches the reader.
     pub(crate) fn join(flight: &Arc<Flight<M>>, is_leaders: bool) -> Self {
         let place = flight.state.lock().join();
         Self { flight: Arc::clone(flight), place, is_leaders }

@@ -241,7 +241,7 @@ impl LeakSamples {
         self.hasher.hash_one(key.strip_suffix(CODINGS).unwrap_or(key))
     }
 
-    /// Removes all suspicions.
+    /// Removes the suspicions of all pages.
     pub fn forgive(&self) {
         let mut state = self.state.lock();
         state.suspected.clear();

@@ -22,7 +22,7 @@ pub struct OptimizedState {
 /// File that was read for the optimized form of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileVersion {
-    /// Path and query.
+    /// Path and query of the file's URL.
     pub target: Box<[u8]>,
     /// Hash that differs between versions of the file; 0 if there is no file that anonymous clients may read.
     pub version: u64,

@@ -70,8 +70,8 @@ impl<M: Metadata> Zone<M> {
         self.inner.ledger.release(bytes);
     }
 
-    /// Returns the shard from which to evict next: that of the key that needs memory, unless another shard has clearly
-    /// more keys.
+    /// Returns the shard from which to evict next: `home`, the shard of the key that needs memory, unless another shard
+    /// has clearly more keys. The shards take turns if `home` is `None`.
     ///
     /// In this way, each shard retains its own balance of new and main queue. Evicting from all shards in turn would
     /// cost 0.8 percentage points of hit rate.

@@ -20,7 +20,8 @@ use crate::{
 pub(super) type ReplacedObjects<M> = SmallVec<[Object<M>; 1]>;
 
 impl<M: Metadata> Zone<M> {
-    /// Records the response head of a fetch, so that requests that may join can compare their variants with it.
+    /// Records the response head of a fetch, so that requests that may join can compare their variants with it. If
+    /// `oversized` is true (the body is too long for memory), other requests cannot join any more.
     pub(crate) fn resolve(
         &self,
         flight: &Arc<Flight<M>>,

@@ -153,7 +153,7 @@ impl Https {
         send_request(url, || request.call())
     }
 
-    /// Sends a HEAD request.
+    /// Sends a HEAD request, without following redirects.
     pub fn head(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         send_request(url, || self.0.head(url).call())
     }

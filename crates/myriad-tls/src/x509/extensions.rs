@@ -52,7 +52,7 @@ pub(crate) struct BasicConstraints {
 pub(crate) struct Purposes {
     pub(crate) server: bool,
     pub(crate) client: bool,
-    /// The key may sign OCSP responses for the issuer (RFC 6960 section 4.2.2.2).
+    /// True if the key may sign OCSP responses for the issuer (RFC 6960 section 4.2.2.2).
     pub(crate) ocsp: bool,
 }
 

@@ -144,7 +144,8 @@ impl PathSearch<'_> {
         verdict
     }
 
-    /// Returns the error for a path whose last certificate has no known issuer.
+    /// Returns the error for a path whose certificate `last` has no known issuer; `is_trusted` is true if `last` is a
+    /// trusted certificate.
     fn missing_issuer_error(&self, last: &Certificate<'_>, is_trusted: bool) -> VerifyError {
         match (last.is_self_issued(), self.path.len()) {
             _ if is_trusted => VerifyError::NoIssuer,
@@ -252,7 +253,8 @@ fn is_authority(certificate: &Certificate<'_>) -> bool {
     }
 }
 
-/// Returns true if a certificate, or for a CA the certificates that it issues, may be used for a purpose.
+/// Returns true if a certificate, or for a CA the certificates that it issues, may be used for a purpose. The key usage
+/// is only checked if `is_leaf` is true: for the certificate of the peer itself.
 fn is_allowed_for(certificate: &Certificate<'_>, purpose: CertificatePurpose, is_leaf: bool) -> bool {
     let extensions = &certificate.extensions;
     let allowed = extensions.purposes.is_none_or(|purposes| match purpose {

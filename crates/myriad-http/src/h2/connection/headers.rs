@@ -61,7 +61,8 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Processes a complete header block: the head of a request, its trailers, or a block of a closed stream.
+    /// Processes a complete header block: the head of a request, its trailers, or a block of a closed stream. A stream
+    /// that depends on itself is a stream error.
     fn process_block(
         &mut self,
         header: FrameHeader,

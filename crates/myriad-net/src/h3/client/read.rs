@@ -264,7 +264,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Returns the reason to delay a request; `None` if it can be passed to the service now.
+    /// Returns the reason to delay a request; `None` if it can be passed to the service now. `is_safe` is true if the
+    /// method of the request is safe.
     fn reason_to_hold(
         &mut self,
         id: StreamId,

@@ -25,7 +25,7 @@ struct Charset {
     name: Template,
     /// `source_charset`; `None` if not configured.
     source: Option<Template>,
-    /// `override_charset`: responses that specify a charset are converted too.
+    /// `override_charset`: true if responses that specify a charset are converted too.
     override_named: bool,
     /// `charset_types`: media types to which the charset is added. With `override_charset`, a response that specifies a
     /// charset is converted whatever its type.

@@ -12,7 +12,7 @@ pub(super) struct CharsetSettings {
     pub source: Option<Text>,
     /// `charset_types`, in lower case: media types to which the charset is added; `*` alone means every type.
     pub types: Vec<String>,
-    /// `override_charset`: responses that specify a charset are converted too.
+    /// `override_charset`: true if responses that specify a charset are converted too.
     pub override_named: bool,
 }
 

@@ -78,7 +78,7 @@ impl IncludeInProgress {
         }
     }
 
-    /// Creates an include whose body is already available.
+    /// Creates an include whose body is already available; `wait` is the parameter `wait` of the command.
     pub(super) fn of_body(body: BoxBody, wait: bool) -> Self {
         let mut include = Self::new(Box::pin(std::future::pending()), wait, IncludeUse::Show);
         include.state = IncludeState::Body(body);

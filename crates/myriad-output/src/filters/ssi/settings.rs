@@ -7,9 +7,9 @@ pub(super) struct SsiSettings {
     pub on: bool,
     /// `ssi_types`, in lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
-    /// `ssi_silent_errors`: a failed command writes no error message.
+    /// `ssi_silent_errors`: true if a failed command writes no error message.
     pub silent_errors: bool,
-    /// `ssi_last_modified`: `Last-Modified` is preserved.
+    /// `ssi_last_modified`: true if `Last-Modified` is preserved.
     pub last_modified: bool,
     /// `ssi_value_length`: maximum length of a parameter's value, in bytes.
     pub value_length: u64,

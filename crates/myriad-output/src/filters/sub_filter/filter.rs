@@ -15,9 +15,9 @@ use myriad_exchange::runtime::SettingsCompiler;
 struct SubFilter {
     /// Patterns with their replacements, in source order.
     pairs: Vec<(Template, Template)>,
-    /// `sub_filter_once`: only the first occurrence of each pattern is replaced.
+    /// `sub_filter_once`: true if only the first occurrence of each pattern is replaced.
     once: bool,
-    /// `sub_filter_last_modified`: `Last-Modified` is preserved.
+    /// `sub_filter_last_modified`: true if `Last-Modified` is preserved.
     last_modified: bool,
     /// `sub_filter_types`: media types in which texts are replaced.
     types: TypeSet,

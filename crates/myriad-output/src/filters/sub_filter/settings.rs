@@ -16,11 +16,11 @@ pub(super) struct Replacement {
 pub(super) struct SubFilterSettings {
     /// `sub_filter`, in source order.
     pub replacements: Vec<Replacement>,
-    /// `sub_filter_once`: only the first occurrence of each pattern is replaced.
+    /// `sub_filter_once`: true if only the first occurrence of each pattern is replaced.
     pub once: bool,
     /// `sub_filter_types`, in lower case, always including `text/html`; `*` alone means every type.
     pub types: Vec<String>,
-    /// `sub_filter_last_modified`: `Last-Modified` is preserved.
+    /// `sub_filter_last_modified`: true if `Last-Modified` is preserved.
     pub last_modified: bool,
 }
 

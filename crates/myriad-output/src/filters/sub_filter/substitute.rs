@@ -38,7 +38,8 @@ enum PatternMatch {
 }
 
 impl TextSubstitution {
-    /// Creates a substitution of the non-empty patterns; `None` if all patterns are empty.
+    /// Creates a substitution of the non-empty patterns; `None` if all patterns are empty. If `once` is true, only the
+    /// first occurrence of each pattern is replaced.
     pub(crate) fn new(mut pairs: Vec<SubstitutionPair>, once: bool) -> Option<Self> {
         pairs.retain(|pair| !pair.pattern.is_empty());
         if pairs.is_empty() {
@@ -91,7 +92,8 @@ impl TextSubstitution {
         self.pairs[index].pattern.len()
     }
 
-    /// Processes `text` up to its end, an undecided position, or a full `out`. Returns the number of processed bytes.
+    /// Processes `text` up to its end, an undecided position, or a full `out`. `is_end` is true if no bytes follow
+    /// `text`. Returns the number of processed bytes.
     fn scan(&mut self, text: &[u8], is_end: bool, out: &mut Vec<u8>) -> usize {
         let mut at = 0;
         while out.len() < WINDOW {

@@ -36,7 +36,8 @@ impl LeakState {
 /// Finding of the leak guard: values of one kind, name and place in a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LeakFinding {
-    /// Time of the last response in which such a value was found, in milliseconds of the process clock.
+    /// Time of the last response in which a value with this description was found, in milliseconds of the process
+    /// clock.
     pub at_ms: u64,
     /// Host and path of the page.
     pub page: String,
