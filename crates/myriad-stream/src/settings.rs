@@ -52,7 +52,7 @@ pub(crate) struct StreamSettings {
     pub header_timeout: u64,
     /// `preread_buffer_size`: maximum number of bytes read before the connection is handled.
     pub preread_buffer_size: u64,
-    /// `preread_timeout`: maximum time for reading these first bytes.
+    /// `preread_timeout`: maximum time for reading the first bytes before the connection is handled.
     pub preread_timeout: u64,
     /// `ssl_preread`: reads the TLS client hello before the connection is handled.
     pub ssl_preread: bool,

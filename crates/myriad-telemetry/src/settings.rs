@@ -34,7 +34,7 @@ pub(crate) struct Endpoint {
     pub path: Option<String>,
 }
 
-/// `otel_trace_context`; both are false for `ignore`.
+/// `otel_trace_context`: exchange of trace context with clients and origins; both fields are false for `ignore`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Propagation {
     /// True if the client's trace context is adopted.

@@ -41,7 +41,7 @@ const PAUSE_FACTOR: u32 = 3;
 const MIN_PAUSE: Duration = Duration::from_millis(20);
 /// Pause before a refresh while other fetches into the zone are in progress.
 const BUSY_PAUSE: Duration = Duration::from_millis(50);
-/// Maximum number of these pauses before the refresh is left to the next inspection.
+/// Maximum number of pauses of [`BUSY_PAUSE`] before a refresh; after them, it is left to the next inspection.
 const MAX_BUSY_PAUSES: u32 = 10;
 /// Maximum wait for the refresh of a page. After it, the next page is refreshed, while the fetch of the first
 /// continues.

@@ -24,7 +24,8 @@ use crate::site::worker_command::WorkerCommand;
 /// Interval of memory checks while less than [`FREQUENT_CHECK_PERCENT`] percent of `memory_limit` is in use and no
 /// cache zone shrinks.
 const CALM_INTERVAL: Duration = Duration::from_secs(1);
-/// Interval of memory checks above that percentage, and while cache zones shrink, up to `memory_limit`.
+/// Interval of memory checks while at least [`FREQUENT_CHECK_PERCENT`] percent of `memory_limit` are in use, or cache
+/// zones shrink, unless [`SHORT_INTERVAL`] applies.
 const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval of memory checks above `memory_limit`, and while shrinking cache zones is not sufficient.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
