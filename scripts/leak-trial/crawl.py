@@ -17,6 +17,8 @@ LINK = re.compile(r"""<a\b[^>]*?\bhref=["']([^"'#]+)""")
 # Requests for such paths change data or log out.
 SKIPPED = re.compile(r"wp-login|logout|wp-admin|action=|add-to-cart|replytocom|xmlrpc|do=|Special:|oldid=|diff=|printable|\.(?:css|js|png|jpe?g|svg|ico|gif|pdf|zip)$")
 MOST_PATHS = 400
+# Verifications are complete if there is none for this time, which is longer than their delay; and the maximum time to wait for this.
+QUIET_SECONDS, MOST_SECONDS = 8, 120
 # False alarms that are permitted on all pages together.
 MOST_ALARMS = 1
 
@@ -96,7 +98,7 @@ def _request_all(port, paths, rounds, seed, offset, results):
 
 
 def crawl(port, paths, rounds, seed):
-    """Requests all paths of a server; returns the number of responses by their result, and the hit ratio in percent."""
+    """Requests all paths of a server; returns the number of responses by their result."""
     results, begun = multiprocessing.Queue(), time.monotonic()
     parts = [paths[number::PROCESSES] for number in range(PROCESSES)]
     tasks = [multiprocessing.Process(target=_request_all, args=(port, part, rounds, f"{seed} {number}", number * BROWSERS, results)) for number, part in enumerate(parts)]
@@ -105,10 +107,29 @@ def crawl(port, paths, rounds, seed):
     counts = sum((results.get() for _ in tasks), collections.Counter())
     for task in tasks:
         task.join()
-    requests = sum(count for name, count in counts.items() if name not in ("leak", "bytes"))
+    counts["seconds"] = round(time.monotonic() - begun)
+    return counts
+
+
+def _summary(counts, pages):
+    """Returns the results of crawls, with the hit ratio in percent."""
+    counts = collections.Counter(counts)
+    seconds, size = counts.pop("seconds"), counts.pop("bytes")
+    requests = sum(count for name, count in counts.items() if name != "leak")
+    hits = sum(count for name, count in counts.items() if name.startswith("HIT"))
     return {
-        "pages": len(paths), "requests": requests, "hit ratio": round(100 * sum(count for name, count in counts.items() if name.startswith("HIT")) / max(requests, 1), 3), "megabytes": counts.pop("bytes") // 1_000_000,
-        "seconds": round(time.monotonic() - begun), "results": dict(counts)}
+        "pages": pages, "requests": requests, "hit ratio": round(100 * hits / max(requests, 1), 3), "megabytes": size // 1_000_000, "seconds": seconds,
+        "results": dict(counts)}
+
+
+def _wait_for_verifications(server, zone):
+    """Waits until no page of a zone is verified any more."""
+    limit, last, since = time.monotonic() + MOST_SECONDS, None, time.monotonic()
+    while time.monotonic() < min(limit, since + QUIET_SECONDS):
+        now = server.counter("cache_leak_sample_requests_total", zone)
+        if now != last:
+            last, since = now, time.monotonic()
+        time.sleep(1)
 
 
 def find_paths(port, starts):
@@ -134,10 +155,15 @@ def find_paths(port, starts):
 
 
 def compare(server, name, paths, rounds, seed):
-    """Crawls a server with the leak guard off and on; returns the results of both, and the findings."""
+    """Crawls a server with the leak guard off and on, and again after the verifications; returns the results of both, and the findings."""
     results = {suffix: crawl(server.ports[name + suffix], paths, rounds, seed) for suffix in ("-off", "")}
-    findings = server.findings(name)
-    return {"pages": len(paths), "guard off": results["-off"], "guard on": results[""], "findings": [f"{one['state']}: {one['page']}: {one['what']} ({one['count']} x)" for one in findings]}
+    _wait_for_verifications(server, name)
+    for suffix, counts in results.items():
+        counts.update(crawl(server.ports[name + suffix], paths, 1, f"{seed} again"))
+    results = {suffix: _summary(counts, len(paths)) for suffix, counts in results.items()}
+    verified, unstable = (server.counter(f"cache_leak_samples_{count}total", name) for count in ("", "unstable_"))
+    return {"pages": len(paths), "verified": verified, "unstable": unstable, "guard off": results["-off"], "guard on": results[""],
+            "findings": [f"{one['state']}: {one['page']}: {one['what']} ({one['count']} x)" for one in server.findings(name)]}
 
 
 def findings(results):

@@ -3,6 +3,7 @@
 import http.client
 import json
 import pathlib
+import re
 import socket
 import subprocess
 import time
@@ -10,6 +11,8 @@ import time
 from trial_site import ACTIVE, free_port
 
 START_SECONDS, STOP_SECONDS = 30, 20
+# Name of the port that has the metrics.
+METRICS = "metrics"
 MAIN = """worker_processes 1;
 error_log {folder}/error.log notice;
 events {{ worker_connections 4096; }}
@@ -21,6 +24,7 @@ http {{
     types {{ text/html html htm; text/plain txt; text/css css; text/javascript js; image/png png; image/svg+xml svg; }}
     # An argument that is not in the key.
     map $arg_unkeyed $page {{ default $request_uri; 1 $uri; }}
+    server {{ listen 127.0.0.1:{metrics}; location / {{ metrics; }} }}
 {zones}
 {servers}
 }}
@@ -88,6 +92,7 @@ class Server:
     def __init__(self, folder, myriad):
         self.folder, self.myriad, self.ports, self.process = pathlib.Path(folder), myriad, {}, None
         self.zones, self.servers = [], []
+        self._port(METRICS)
 
     def add_application(self, application, guard, suffix=""):
         """Adds an application with a setting of `leak_guard`. The suffix makes the name of the zone unique."""
@@ -117,7 +122,7 @@ class Server:
         """Writes the configuration and starts the server."""
         (self.folder / "logs").mkdir(parents=True, exist_ok=True)
         configuration = self.folder / "nginx.conf"
-        configuration.write_text(MAIN.format(folder=self.folder, zones="\n".join(self.zones), servers="\n".join(self.servers)))
+        configuration.write_text(MAIN.format(folder=self.folder, metrics=self.ports[METRICS], zones="\n".join(self.zones), servers="\n".join(self.servers)))
         ACTIVE.add(self)
         with open(self.folder / "output.log", "w") as log:
             self.process = subprocess.Popen(self._command(), stdout=log, stderr=log, stdin=subprocess.DEVNULL)
@@ -156,6 +161,12 @@ class Server:
             self.process.kill()
             self.process.wait()
         self.process = None
+
+    def counter(self, name, zone):
+        """Returns the value of a counter of a zone."""
+        text = get(self.ports[METRICS], "/", {}).text
+        found = re.search(rf'^\w*{name}{{zone="{zone}"}} (\d+)', text, re.MULTILINE)
+        return int(found.group(1)) if found else 0
 
     def findings(self, zone=None):
         """Returns the findings of the leak guard, as `myriad cache leaks --json` prints them."""

@@ -258,6 +258,51 @@ fn cause_of_a_suspicion_is_found_at_hits_of_the_page_that_replaced_the_suspected
 }
 
 #[test]
+fn visitor_with_another_cookie_is_compared_although_the_page_is_shared_again() {
+    let (server, _origin) = with(&rules("fastcgi_cache_purge on;")).start(greet);
+    let margarete = from("203.0.113.1", ("Cookie", "who=1"));
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    hit_twice(&server);
+    server.log_has("it was removed");
+    let other = from("203.0.113.2", ("Cookie", "theme=dark"));
+    let is_shared_again = || wait_for("a shared page", || server.fetch(&other).cache() == "HIT");
+    is_shared_again();
+    let purge = || assert_eq!(server.fetch(&Request::new("PURGE", "/")).status, 200);
+    purge();
+    let own = server.fetch(&margarete);
+    assert_eq!((why(&own), own.text().contains("Margarete")), ("leak", true));
+    server.log_has("depends on the cookie \"who\"");
+    // One visitor does not cause a quarantine, but the response is never shared.
+    for _ in 0..2 {
+        is_shared_again();
+        purge();
+        assert_eq!(why(&server.fetch(&margarete)), "leak");
+    }
+}
+
+#[test]
+fn page_of_a_visitor_whose_cookie_others_have_too_is_removed_again() {
+    let (server, _origin) = with(&rules("fastcgi_cache_purge on;")).start(|call| {
+        let is_member = call.param("HTTP_COOKIE").contains("visit=margarete-1");
+        let name = if is_member { "Margarete" } else { "guest" };
+        call.answer("Content-Type: text/html", format!("<body>{TEXT} Hello, {name}! {TEXT}"));
+    });
+    let margarete = from("203.0.113.1", ("Cookie", "visit=margarete-1"));
+    let other = from("203.0.113.2", ("Cookie", "visit=anonymous-2"));
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    hit_twice(&server);
+    server.log_has("it was removed");
+    wait_for("a shared page", || server.fetch(&other).cache() == "HIT");
+    assert_eq!(server.fetch(&Request::new("PURGE", "/")).status, 200);
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    wait_for("the removal", || {
+        server.fetch(&other);
+        log(&server).matches("it was removed").count() == 2
+    });
+    assert_eq!(why(&server.fetch(&margarete)), "leak");
+}
+
+#[test]
 fn browser_that_changes_the_page_is_found() {
     let (server, _origin) = with(&rules("")).start(|call| {
         let menu = if call.param("HTTP_USER_AGENT").contains("iPhone") { "small" } else { "wide" };

@@ -63,6 +63,29 @@ impl RequestInput {
         }
     }
 
+    /// Returns a text that inputs with equal effect have in common: the name; and the value if it has at most 8 bytes, or
+    /// if it is that of `User-Agent` or `Accept-Language`. A longer value is rather an id of one visitor than a choice.
+    pub fn identity(&self) -> Vec<u8> {
+        const MAX_CHOICE: usize = 8;
+        let (kind, name) = match self {
+            Self::Cookie(_) => (b'c', self.name().to_vec()),
+            Self::Field(name, _) => (b'f', name.to_ascii_lowercase()),
+            Self::Address => (b'a', Vec::new()),
+        };
+        let is_of_browser = kind == b'f' && (name == b"user-agent" || name == b"accept-language");
+        let value = match self {
+            Self::Cookie(pair) => pair.get(name.len() + 1..).unwrap_or_default(),
+            Self::Field(_, value) => value,
+            Self::Address => &[],
+        };
+        let mut identity = [&[kind][..], &name].concat();
+        if is_of_browser || value.len() <= MAX_CHOICE {
+            identity.push(b'=');
+            identity.extend_from_slice(value);
+        }
+        identity
+    }
+
     /// Changes the fields of a request so that it has this input. An address changes no field.
     pub fn add_to(&self, fields: &mut Fields) {
         match self {
@@ -277,6 +300,20 @@ mod tests {
             input.add_to(&mut again);
         }
         assert_eq!(again.get(b"x-country"), Some(&b"CH"[..]));
+    }
+
+    #[test]
+    fn choices_differ_by_their_value_and_ids_do_not() {
+        let cookie = |pair: &str| RequestInput::Cookie(pair.as_bytes().into()).identity();
+        let field = |name: &str, value: &str| {
+            RequestInput::Field(name.as_bytes().into(), value.as_bytes().into()).identity()
+        };
+        assert_eq!(cookie("id=123456789"), cookie("id=987654321"));
+        assert_ne!(cookie("lang=de"), cookie("lang=fr"));
+        assert_ne!(cookie("a"), cookie("b"));
+        assert_eq!(field("X-Id", "123456789"), field("x-id", "987654321"));
+        assert_ne!(field("User-Agent", "Mozilla/5.0 a"), field("user-agent", "Mozilla/5.0 b"));
+        assert_ne!(field("x", "1"), cookie("x=1"));
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 
 use myriad_base::bounded::Lru;
 use myriad_http::Fields;
+use myriad_policy::RequestInput;
 use parking_lot::Mutex;
 
 use crate::page::key::CODINGS;
@@ -16,12 +17,14 @@ const MAX_REMEMBERED: u64 = 4096;
 const CHECK_PAUSE_MS: u64 = 600_000;
 /// Time in milliseconds for which a page is suspected.
 const SUSPICION_MS: u64 = 3_600_000;
-/// Number of comparisons without a difference after which a page is no longer suspected.
+/// Number of comparisons without a difference after which responses to visitors with known inputs are shared again.
 const UNAFFECTED: u8 = 3;
-/// Number of comparisons without a result after which a page is no longer suspected.
+/// Number of comparisons without a result after which a suspected page is no longer compared.
 const UNKNOWN: u8 = 5;
 /// Maximum number of comparisons of a suspected page.
 const MAX_COMPARISONS: u8 = 16;
+/// Maximum number of inputs that are remembered for a suspected page.
+const MAX_INPUTS: usize = 256;
 /// Maximum size of the header fields stored with a suspicion, in bytes. If they are longer, none of them is stored.
 const MAX_FIELDS: usize = 4096;
 /// Maximum number of checks that wait for their time.
@@ -47,8 +50,12 @@ pub enum ComparisonResult {
     /// The responses are equal, but the visitor got a stored page. Such comparisons do not show that later responses can be
     /// shared, because visitors without the input that changes the page are frequent.
     UnaffectedHit,
-    /// An input of the visitor changes the response.
+    /// A cookie or credentials of the visitor change the response.
     Affected,
+    /// Another input, for example `User-Agent`, changes the response, which remains shared.
+    AffectedByOther,
+    /// The stored page differs from the response to a request without the visitor's inputs, and is removed.
+    Removed,
     /// No comparison was possible, or the difference could not be repeated.
     Unknown,
 }
@@ -104,9 +111,41 @@ struct Suspicion {
     unaffected: u8,
     /// Number of comparisons without a result.
     unknown: u8,
+    /// Hashes of the inputs of visitors whose responses did not differ ([`RequestInput::identity`]).
+    harmless: Vec<u64>,
+    /// Hashes of the names of cookies and fields that change the page and identify visitors.
+    causes: Vec<u64>,
+    /// True if an input that does not identify visitors changes the page.
+    depends_on_other: bool,
+    /// Generation of the stored page that was compared last.
+    checked: Option<u64>,
     /// Header fields, specific to its visitor or to a proxy in front, of the request whose response differs from the
     /// stored page. Cookies and `Authorization` are not included.
     fields: Arc<Fields>,
+}
+
+impl Suspicion {
+    /// Returns whether responses to visitors with any inputs are withheld.
+    fn is_strict(&self) -> bool {
+        self.is_compared() && self.unaffected < UNAFFECTED
+    }
+
+    /// Returns whether the page is still compared.
+    fn is_compared(&self) -> bool {
+        self.unknown < UNKNOWN && self.compared < MAX_COMPARISONS
+    }
+}
+
+/// Suspicion that a page contains data of a visitor.
+#[derive(Clone, Debug)]
+pub struct SuspectedPage {
+    /// Fields given to [`LeakSamples::suspect`].
+    pub fields: Arc<Fields>,
+    /// True until the last comparison that is permitted.
+    pub is_compared: bool,
+    /// True if an input that does not identify visitors changes the page, so that the stored page may differ because of
+    /// it.
+    pub depends_on_other: bool,
 }
 
 impl Default for LeakSamples {
@@ -170,52 +209,95 @@ impl LeakSamples {
         !is_known
     }
 
-    /// Records that a page is suspected, for an hour. `fields` are the header fields, specific to its visitor or to a
+    /// Records that a page is suspected, for an hour. The inputs that are known to change it remain known. `fields` are the header fields, specific to its visitor or to a
     /// proxy in front, of the request whose response differs from the stored page; more than 4 KB of them are not
     /// stored.
     pub fn suspect(&self, key: &[u8], fields: Fields, now: u64) {
+        let key = self.hash(key);
+        let mut state = self.state.lock();
+        let causes = state.suspected.remove(&key).map(|before| before.causes).unwrap_or_default();
         let suspicion = Suspicion {
             until: now.saturating_add(SUSPICION_MS),
             is_comparing: false,
             compared: 0,
             unaffected: 0,
             unknown: 0,
+            harmless: Vec::new(),
+            causes,
+            depends_on_other: false,
+            checked: None,
             fields: Arc::new(if fields.size() > MAX_FIELDS { Fields::new() } else { fields }),
         };
-        let mut state = self.state.lock();
-        state.suspected.insert(self.hash(key), suspicion, 1);
+        state.suspected.insert(key, suspicion, 1);
         self.suspected.store(state.suspected.len(), Relaxed);
     }
 
-    /// Returns the fields given to [`Self::suspect`]; `None` if the page is not suspected.
-    pub fn suspicion(&self, key: &[u8], now: u64) -> Option<Arc<Fields>> {
+    /// Returns the suspicion of a page; `None` if it is not suspected.
+    pub fn suspicion(&self, key: &[u8], now: u64) -> Option<SuspectedPage> {
         if self.suspected.load(Relaxed) == 0 {
             return None;
         }
         let key = self.hash(key);
         let mut state = self.state.lock();
-        let found =
-            state.suspected.get(&key).map(|suspicion| (suspicion.until, Arc::clone(&suspicion.fields)));
-        let (until, fields) = found?;
-        if until <= now {
+        let found = state.suspected.get(&key)?;
+        if found.until <= now {
             state.suspected.remove(&key);
             self.suspected.store(state.suspected.len(), Relaxed);
             return None;
         }
-        Some(fields)
+        Some(SuspectedPage {
+            fields: Arc::clone(&found.fields),
+            is_compared: found.is_compared(),
+            depends_on_other: found.depends_on_other,
+        })
+    }
+
+    /// Returns true if the response to a visitor with these inputs must not be shared without a comparison: until the
+    /// third comparison without a difference, all with inputs; later, those with an input that was in no such comparison;
+    /// and always those with a cookie or credentials that are known to change the page.
+    pub fn withholds(&self, key: &[u8], inputs: &[RequestInput]) -> bool {
+        let state = self.state.lock();
+        let Some(suspicion) = state.suspected.get(&self.hash(key)) else { return false };
+        let is_cause = |input: &RequestInput| suspicion.causes.contains(&self.hash_name(input));
+        let is_new = |input: &RequestInput| !suspicion.harmless.contains(&self.hash_input(input));
+        !inputs.is_empty() && suspicion.is_strict()
+            || inputs.iter().any(is_cause)
+            || suspicion.is_compared() && inputs.iter().any(is_new)
+    }
+
+    /// Returns true if the hit of a suspected page shows more than earlier comparisons: the stored page with this
+    /// generation was not compared, or one of the visitor's inputs was in no comparison without a difference.
+    pub fn is_new(&self, key: &[u8], generation: u64, inputs: &[RequestInput]) -> bool {
+        let state = self.state.lock();
+        let found = state.suspected.get(&self.hash(key));
+        found.is_some_and(|suspicion| {
+            suspicion.checked != Some(generation)
+                || inputs.iter().any(|input| !suspicion.harmless.contains(&self.hash_input(input)))
+        })
+    }
+
+    /// Records that the stored page with this generation does not differ from the response to a request without data of
+    /// a visitor.
+    pub fn note_equal(&self, key: &[u8], generation: u64) {
+        if let Some(suspicion) = self.state.lock().suspected.get_mut(&self.hash(key)) {
+            suspicion.checked = Some(generation);
+        }
     }
 
     /// Returns true if a suspected page may be compared now; [`Self::end_comparison`] must follow. Returns false if the
-    /// page is not suspected, or another comparison of it is in progress.
+    /// page is not suspected, another comparison of it is in progress, or no more comparisons are permitted.
     pub fn begin_comparison(&self, key: &[u8]) -> bool {
         let mut state = self.state.lock();
         let found = state.suspected.get_mut(&self.hash(key));
-        found.is_some_and(|suspicion| !std::mem::replace(&mut suspicion.is_comparing, true))
+        found.is_some_and(|suspicion| {
+            suspicion.is_compared() && !std::mem::replace(&mut suspicion.is_comparing, true)
+        })
     }
 
-    /// Records the result of a comparison. After the third `Unaffected`, the fifth `Unknown`, or the 16th comparison in
-    /// total, the page is no longer suspected.
-    pub fn end_comparison(&self, key: &[u8], result: ComparisonResult) {
+    /// Records the result of a comparison. `inputs` are the visitor's inputs; after [`ComparisonResult::Affected`], those
+    /// that change the page. After the fifth `Unknown`, or the 16th comparison in total, the page is no longer compared;
+    /// it then remains suspected only if an input is known to change it.
+    pub fn end_comparison(&self, key: &[u8], result: ComparisonResult, inputs: &[RequestInput]) {
         let key = self.hash(key);
         let mut state = self.state.lock();
         let Some(suspicion) = state.suspected.get_mut(&key) else { return };
@@ -223,16 +305,33 @@ impl LeakSamples {
         suspicion.compared += 1;
         match result {
             ComparisonResult::Unaffected => suspicion.unaffected += 1,
-            ComparisonResult::Affected | ComparisonResult::UnaffectedHit => {}
+            ComparisonResult::UnaffectedHit => {}
+            ComparisonResult::Affected => {
+                suspicion.causes.extend(inputs.iter().map(|input| self.hash_name(input)));
+            }
+            ComparisonResult::AffectedByOther => {
+                suspicion.unaffected += 1;
+                suspicion.depends_on_other = true;
+            }
+            ComparisonResult::Removed => suspicion.unaffected = 0,
             ComparisonResult::Unknown => suspicion.unknown += 1,
         }
-        if suspicion.unaffected >= UNAFFECTED
-            || suspicion.unknown >= UNKNOWN
-            || suspicion.compared >= MAX_COMPARISONS
-        {
+        if matches!(result, ComparisonResult::Unaffected | ComparisonResult::UnaffectedHit) {
+            let free = MAX_INPUTS - suspicion.harmless.len().min(MAX_INPUTS);
+            suspicion.harmless.extend(inputs.iter().take(free).map(|input| self.hash_input(input)));
+        }
+        if !suspicion.is_compared() && suspicion.causes.is_empty() {
             state.suspected.remove(&key);
             self.suspected.store(state.suspected.len(), Relaxed);
         }
+    }
+
+    fn hash_name(&self, input: &RequestInput) -> u64 {
+        self.hasher.hash_one((matches!(input, RequestInput::Cookie(_)), input.name()))
+    }
+
+    fn hash_input(&self, input: &RequestInput) -> u64 {
+        self.hasher.hash_one(input.identity())
     }
 
     /// Returns the hash of the page with a cache key. The key for other content codings and the shared key have the
@@ -297,30 +396,69 @@ mod tests {
         assert!((10..=12).contains(&checked), "{checked}");
     }
 
+    fn cookie(pair: &str) -> RequestInput {
+        RequestInput::Cookie(pair.as_bytes().into())
+    }
+
+    fn compare(samples: &LeakSamples, result: ComparisonResult, inputs: &[RequestInput]) {
+        assert!(samples.begin_comparison(b"/a") && !samples.begin_comparison(b"/a"), "one at a time");
+        samples.end_comparison(b"/a", result, inputs);
+    }
+
     #[test]
-    fn suspicion_ends_after_three_equal_responses_or_an_hour() {
+    fn after_three_equal_responses_only_those_with_new_inputs_are_withheld() {
         let samples = LeakSamples::default();
         assert!(samples.suspicion(b"/a", 0).is_none() && !samples.begin_comparison(b"/a"));
         samples.suspect(b"/a", Fields::new(), 0);
-        for result in [ComparisonResult::Unaffected, ComparisonResult::Affected, ComparisonResult::Unaffected]
-        {
-            assert!(samples.begin_comparison(b"/a") && !samples.begin_comparison(b"/a"), "one at a time");
-            samples.end_comparison(b"/a", result);
+        let known = [cookie("_ga=GA1.1.1234567"), cookie("lang=de")];
+        for _ in 0..3 {
+            assert!(samples.withholds(b"/a", &known) && !samples.withholds(b"/a", &[]));
+            compare(&samples, ComparisonResult::Unaffected, &known);
         }
-        assert!(samples.suspicion(b"/a", 1).is_some());
-        samples.end_comparison(b"/a", ComparisonResult::Unaffected);
-        assert!(samples.suspicion(b"/a", 1).is_none());
-        for (result, count) in [(ComparisonResult::Unknown, 5), (ComparisonResult::Affected, 16)] {
+        assert!(!samples.withholds(b"/a", &known) && samples.suspicion(b"/a", 1).is_some());
+        assert!(!samples.withholds(b"/a", &[cookie("_ga=GA1.1.7654321")]), "another id");
+        for new in ["lang=fr", "member=1234567890"] {
+            assert!(
+                samples.withholds(b"/a", &[cookie(new)]) && samples.is_new(b"/a", 7, &[cookie(new)]),
+                "{new}"
+            );
+        }
+        assert!(samples.is_new(b"/a", 7, &known));
+        samples.note_equal(b"/a", 7);
+        assert!(!samples.is_new(b"/a", 7, &known) && samples.is_new(b"/a", 8, &known), "another page");
+        compare(&samples, ComparisonResult::Removed, &known);
+        assert!(samples.withholds(b"/a", &known), "the stored page differed");
+    }
+
+    #[test]
+    fn input_that_changes_the_page_is_withheld_for_an_hour() {
+        let samples = LeakSamples::default();
+        samples.suspect(b"/a", Fields::new(), 0);
+        let visitor = [cookie("lang=de"), cookie("member=1234567890")];
+        compare(&samples, ComparisonResult::Affected, &visitor[1..]);
+        for _ in 1..MAX_COMPARISONS {
+            compare(&samples, ComparisonResult::Unaffected, &visitor);
+        }
+        assert!(!samples.begin_comparison(b"/a"));
+        assert!(samples.suspicion(b"/a", SUSPICION_MS - 1).is_some_and(|page| !page.is_compared));
+        assert!(samples.withholds(b"/a", &[cookie("member=0987654321")]));
+        assert!(!samples.withholds(b"/a", &[cookie("lang=fr")]), "no more comparisons");
+        samples.suspect(b"/a", Fields::new(), 0);
+        assert!(samples.withholds(b"/a", &visitor) && samples.begin_comparison(b"/a"));
+        assert!(samples.suspicion(b"/a", SUSPICION_MS).is_none());
+    }
+
+    #[test]
+    fn suspicion_without_a_cause_ends_after_the_last_comparison() {
+        let samples = LeakSamples::default();
+        for (result, count) in [(ComparisonResult::Unknown, 5), (ComparisonResult::UnaffectedHit, 16)] {
             samples.suspect(b"/a", Fields::new(), 0);
             for _ in 1..count {
-                samples.end_comparison(b"/a", result);
+                compare(&samples, result, &[]);
                 assert!(samples.suspicion(&[b"/a", CODINGS].concat(), 1).is_some(), "{result:?}");
             }
-            samples.end_comparison(b"/a", result);
+            compare(&samples, result, &[]);
             assert!(samples.suspicion(b"/a", 1).is_none(), "{result:?}");
         }
-        samples.suspect(b"/b", Fields::new(), 0);
-        assert!(samples.suspicion(b"/b", SUSPICION_MS - 1).is_some());
-        assert!(samples.suspicion(b"/b", SUSPICION_MS).is_none());
     }
 }

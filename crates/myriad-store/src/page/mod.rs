@@ -43,7 +43,7 @@ mod zone_counts;
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
-pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts};
+pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts, SuspectedPage};
 pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;
 pub use optimized::{FileVersion, OptimizedState};

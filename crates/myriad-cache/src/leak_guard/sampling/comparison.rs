@@ -5,24 +5,28 @@ use std::sync::Arc;
 
 use myriad_http::{Fields, Method, ResponseHead};
 use myriad_net::clock::now_ms;
-use myriad_policy::{Rendering, VaryRule, without_visitor};
-use myriad_store::page::{ComparisonResult, Page, PageZone};
+use myriad_policy::{Rendering, RequestInput, StableRendering, VaryRule, without_browser, without_visitor};
+use myriad_store::page::{ComparisonResult, Page, PageZone, SuspectedPage};
 use myriad_store::{Body, Selection};
 
 use super::cause::find_cause;
+use super::origin_time::ORIGIN_TIME;
+use super::page_check::{depends_on_browser, is_stored, remove};
 use super::probe::{Prober, rendering_of_head};
 use super::report::{self, Dependence};
-use super::verifiable_page::varies_of;
+use super::verifiable_page::{rendering_of, varies_of};
 use crate::adaptive_validity::contiguous;
 use crate::journey_step::CacheContext;
 use crate::work_budget::Reservation;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 
+/// Number of hits before which a hit of a suspected page is compared only if that shows more than earlier comparisons.
+const SELECTED_HITS: u32 = 8;
+
 /// Comparison that a response needs before responses for its page are shared again.
 pub(crate) struct PendingComparison {
-    /// Special fields of the request whose response differed from the stored page.
-    reference: Arc<Fields>,
+    suspected: SuspectedPage,
     /// Fields by which the response varies.
     varies: VaryRule,
     /// Response to the visitor, still without its body.
@@ -34,31 +38,41 @@ struct RunningComparison {
     zone: Arc<PageZone>,
     key: Box<[u8]>,
     result: ComparisonResult,
+    /// Inputs to which the result applies.
+    inputs: Vec<RequestInput>,
 }
 
 impl RunningComparison {
     /// Begins a comparison; `None` if another one is in progress for the page, or if the page is not suspected.
-    fn begin(exchange: &Exchange, cache: &CachePlace) -> Option<Self> {
+    fn begin(exchange: &Exchange, cache: &CachePlace, inputs: Vec<RequestInput>) -> Option<Self> {
         let key = &exchange.request.cache.key;
         let zone = Arc::clone(&cache.zone);
         let has_begun = zone.leak_samples.begin_comparison(key);
-        has_begun.then(|| Self { zone, key: key.as_slice().into(), result: ComparisonResult::Unknown })
+        has_begun.then(|| Self {
+            zone,
+            key: key.as_slice().into(),
+            result: ComparisonResult::Unknown,
+            inputs,
+        })
     }
 
-    fn set_result(&mut self, result: ComparisonResult) {
+    fn set_result(&mut self, result: ComparisonResult, cause: Option<RequestInput>) {
         self.result = result;
+        if let Some(cause) = cause {
+            self.inputs = vec![cause];
+        }
     }
 }
 
 impl Drop for RunningComparison {
     fn drop(&mut self) {
-        self.zone.leak_samples.end_comparison(&self.key, self.result);
+        self.zone.leak_samples.end_comparison(&self.key, self.result, &self.inputs);
     }
 }
 
 impl PendingComparison {
-    /// Returns the comparison for the response to a request; `None` if its page is not suspected, or if the request has
-    /// no inputs that other visitors lack. `selection` is the secondary key under which the response would be stored.
+    /// Returns the comparison for the response to a request; `None` if the response can be shared without one, because
+    /// its page is not suspected, or the visitor has no other inputs than visitors before. `selection` is the secondary key under which the response would be stored.
     /// `is_shared_fetch` is true if the origin received only fields that visitors share.
     pub(crate) fn of(
         request: &Request,
@@ -69,12 +83,13 @@ impl PendingComparison {
         if cache.rules.leak_sampling.is_none() || is_shared_fetch {
             return None;
         }
-        let reference = cache.zone.leak_samples.suspicion(&request.cache.key, now_ms())?;
-        let (_, inputs) = without_visitor(request.received.head.fields(), Some(&reference));
+        let (key, samples) = (&request.cache.key, &cache.zone.leak_samples);
+        let suspected = samples.suspicion(key, now_ms())?;
+        let (_, inputs) = without_visitor(request.received.head.fields(), Some(&suspected.fields));
         // Visitors share the response unless its stored variants differ, whatever `Vary` it has: the configuration may
         // ignore that field.
         let varies = varies_of(selection);
-        (!inputs.is_empty()).then(|| Self { reference, varies, own: rendering_of_head(head) })
+        samples.withholds(key, &inputs).then(|| Self { suspected, varies, own: rendering_of_head(head) })
     }
 
     /// Starts the comparison with the response to `exchange`, unless another one is in progress for the page. `body` is
@@ -87,47 +102,74 @@ impl PendingComparison {
         body: Option<Body>,
         valid_ms: u64,
     ) {
-        let Some(running) = RunningComparison::begin(exchange, cached.cache) else { return };
+        let inputs = all_inputs(&exchange.request, &self.suspected);
+        let Some(running) = RunningComparison::begin(exchange, cached.cache, inputs) else { return };
         // A request of another method is not repeated.
         let is_get = exchange.request.received.head.method() == Method::Get;
         let Some(body) = body.filter(|_| is_get) else { return };
         self.own.body = contiguous(&body).into_owned();
-        let Self { reference, varies, own } = self;
+        let Self { suspected, varies, own } = self;
         // The page is not shared before the comparison, which therefore does not wait for the budget.
-        let comparison =
-            VisitorComparison { reference, varies, own: Some(own), valid_ms, _reservation: None };
+        let comparison = VisitorComparison {
+            suspected,
+            varies,
+            own: VisitorResponse::Fetched(own),
+            valid_ms,
+            _reservation: None,
+        };
         comparison.spawn(running, exchange, cached);
     }
 }
 
 /// Starts the comparison of the response that a visitor would get, for a hit of a suspected page, unless another
-/// comparison is in progress for the page. The visitor gets the stored page.
+/// comparison is in progress for the page or the budget of `budget_ppm` is used up. The visitor gets the stored page.
 pub(super) fn start_for_hit(
     exchange: &Exchange,
     cached: CacheContext<'_>,
     page: &Page,
-    (reference, reservation): (Arc<Fields>, Reservation),
+    suspected: SuspectedPage,
+    budget_ppm: u32,
 ) {
-    let Some(running) = RunningComparison::begin(exchange, cached.cache) else { return };
-    let valid_ms = page.meta().lifetime().valid_ms;
+    let inputs = all_inputs(&exchange.request, &suspected);
+    let samples = &cached.cache.zone.leak_samples;
+    // The number of comparisons is limited: at the first hits, only those that show something new are made.
+    let is_new = || samples.is_new(&exchange.request.cache.key, page.generation(), &inputs);
+    if page.hits() < SELECTED_HITS && !is_new() {
+        return;
+    }
+    let Some(reservation) = ORIGIN_TIME.reserve(budget_ppm, now_ms()) else { return };
+    let Some(running) = RunningComparison::begin(exchange, cached.cache, inputs) else { return };
     let comparison = VisitorComparison {
-        reference,
+        suspected,
         varies: varies_of(page.selection()),
-        own: None,
-        valid_ms,
+        own: VisitorResponse::Hit(page.clone()),
+        valid_ms: page.meta().lifetime().valid_ms,
         _reservation: Some(reservation),
     };
     comparison.spawn(running, exchange, cached);
 }
 
+/// Returns the inputs of the visitor that others lack, with those of the browser, without the address.
+fn all_inputs(request: &Request, suspected: &SuspectedPage) -> Vec<RequestInput> {
+    let (mut base, mut inputs) = without_visitor(request.received.head.fields(), Some(&suspected.fields));
+    inputs.extend(without_browser(&mut base));
+    inputs
+}
+
+/// Response that a visitor got.
+enum VisitorResponse {
+    /// Response of the origin.
+    Fetched(Rendering),
+    /// Stored page. The visitor's request must be repeated.
+    Hit(Page),
+}
+
 /// Comparison of the response to a visitor with responses to requests without the visitor's inputs.
 struct VisitorComparison {
-    /// Special fields of the request whose response differed from the stored page.
-    reference: Arc<Fields>,
+    suspected: SuspectedPage,
     /// Fields by which the response varies.
     varies: VaryRule,
-    /// Response; `None` if the visitor got a stored page, so that the visitor's request must be repeated.
-    own: Option<Rendering>,
+    own: VisitorResponse,
     /// Validity of the page, in milliseconds.
     valid_ms: u64,
     /// Part of the budget that is reserved until the comparison is complete; `None` if the comparison needs no budget.
@@ -139,34 +181,41 @@ impl VisitorComparison {
         let prober = Prober::without_address(exchange.snapshot(), cached.to_owned());
         tokio::task::spawn_local(Box::pin(async move {
             let mut running = running;
-            let result = self.compare(&prober).await;
-            running.set_result(result);
+            let (result, cause) = self.compare(&prober).await;
+            running.set_result(result, cause);
         }));
     }
 
-    async fn compare(mut self, prober: &Prober) -> ComparisonResult {
-        let is_hit = self.own.is_none();
-        let unaffected = if is_hit { ComparisonResult::UnaffectedHit } else { ComparisonResult::Unaffected };
-        let (base, inputs) = prober.without_visitor(Some(&self.reference), &self.varies);
+    /// Returns the result with the input that changes the page, if it identifies the visitor.
+    async fn compare(self, prober: &Prober) -> (ComparisonResult, Option<RequestInput>) {
+        const UNKNOWN: (ComparisonResult, Option<RequestInput>) = (ComparisonResult::Unknown, None);
+        let unaffected = match self.own {
+            VisitorResponse::Fetched(_) => ComparisonResult::Unaffected,
+            VisitorResponse::Hit(_) => ComparisonResult::UnaffectedHit,
+        };
+        let (base, inputs) = prober.without_visitor(Some(&self.suspected.fields), &self.varies);
         if inputs.is_empty() {
-            return unaffected;
+            return (unaffected, None);
         }
-        let Ok(stable) = prober.request_twice(&base).await else { return ComparisonResult::Unknown };
-        let own = match self.own.take() {
-            Some(own) => Some(own),
-            None => prober.request(&base, &inputs).await,
+        let Ok(stable) = prober.request_twice(&base).await else { return UNKNOWN };
+        let own = match &self.own {
+            VisitorResponse::Fetched(own) => own.clone(),
+            VisitorResponse::Hit(page) => {
+                if self.removes(prober, (&stable, &base), page).await {
+                    return (ComparisonResult::Removed, None);
+                }
+                let Some(own) = prober.request(&base, &inputs).await else { return UNKNOWN };
+                own
+            }
         };
-        let Some(own) = own else { return ComparisonResult::Unknown };
         if !stable.differs_from(&own) {
-            return unaffected;
+            return (unaffected, None);
         }
-        let Some(cause) = find_cause(prober, &stable, &base, inputs).await else {
-            return ComparisonResult::Unknown;
-        };
+        let Some(cause) = find_cause(prober, &stable, &base, inputs).await else { return UNKNOWN };
         let difference = stable.describe_difference(&cause.rendering);
         if !cause.input.identifies_visitor() {
             report::note_unkeyed(prober, &cause.input, difference.as_deref().unwrap_or_default());
-            return ComparisonResult::Affected;
+            return (ComparisonResult::AffectedByOther, None);
         }
         let visitor = prober.exchange().request.client().map(|address| address.to_string());
         let found = Dependence {
@@ -176,6 +225,30 @@ impl VisitorComparison {
             visitor: Some(visitor.unwrap_or_default()),
         };
         report::report(prober, &found);
-        ComparisonResult::Affected
+        (ComparisonResult::Affected, Some(cause.input))
+    }
+
+    /// Removes the stored page if it differs from the response to a request without the visitor's inputs, unless the page
+    /// depends on the browser, or was replaced meanwhile. Returns whether it was removed.
+    async fn removes(
+        &self,
+        prober: &Prober,
+        (stable, base): (&StableRendering, &Fields),
+        page: &Page,
+    ) -> bool {
+        if self.suspected.depends_on_other {
+            return false;
+        }
+        let Some(difference) = stable.describe_difference(&rendering_of(page)) else {
+            let samples = &prober.cached().cache.zone.leak_samples;
+            samples.note_equal(&prober.exchange().request.cache.key, page.generation());
+            return false;
+        };
+        let is_removed =
+            !depends_on_browser(prober, stable, base, &self.varies).await && is_stored(prober, page);
+        if is_removed {
+            remove(prober, &difference);
+        }
+        is_removed
     }
 }

@@ -12,6 +12,8 @@
 //!   `-> at a fetch, only this visitor gets the response; two requests without the visitor's inputs
 //!         they differ from the response: requests with a part of the inputs find the one that changes the page;
 //!           after two visitors, the page is quarantined
+//!         three comparisons show no difference: the page is shared, except responses to visitors with other inputs than
+//!           those compared, or with a cookie that changes the page
 //! ```
 //!
 //! A page that was changed without a purge is suspected too, but its next fetch does not differ. A difference must be
@@ -28,7 +30,6 @@ mod verifiable_page;
 use myriad_net::clock::now_ms;
 use myriad_store::page::{Page, SampleCause};
 
-use origin_time::ORIGIN_TIME;
 use verifiable_page::is_verifiable;
 
 use crate::journey_step::CacheContext;
@@ -66,10 +67,9 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }
     let zone = &cached.cache.zone;
     let key = &request.cache.key;
-    if let Some(reference) = zone.leak_samples.suspicion(key, now_ms()) {
-        if let Some(reservation) = ORIGIN_TIME.reserve(rules.budget_ppm, now_ms()) {
-            comparison::start_for_hit(exchange, cached, page, (reference, reservation));
-        }
+    let suspicion = zone.leak_samples.suspicion(key, now_ms());
+    if let Some(suspected) = suspicion.filter(|suspected| suspected.is_compared) {
+        comparison::start_for_hit(exchange, cached, page, suspected, rules.budget_ppm);
         return;
     }
     let cause = match page.hits() {

@@ -126,7 +126,7 @@ async fn check(prober: &Prober, page: &Page) {
 
 /// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may
 /// then differ only because another browser requested it.
-async fn depends_on_browser(
+pub(super) async fn depends_on_browser(
     prober: &Prober,
     stable: &StableRendering,
     base: &Fields,
@@ -150,12 +150,22 @@ fn inputs_of_browser(prober: &Prober, base: &Fields, varies: &VaryRule) -> Vec<R
 /// Removes a page that differs from the responses to requests without data of a visitor, marks it as suspected so that
 /// its next fetches are compared, and logs this. Nothing is done if the page was replaced meanwhile.
 fn suspect(prober: &Prober, page: &Page, fields: &Fields, difference: &str) {
-    let request = &prober.exchange().request;
-    let zone = &prober.cached().cache.zone;
-    if stored_page(prober).is_none_or(|now| now.generation() != page.generation()) {
+    if !is_stored(prober, page) {
         return;
     }
-    zone.leak_samples.suspect(&request.cache.key, special_fields(fields), now_ms());
+    let samples = &prober.cached().cache.zone.leak_samples;
+    samples.suspect(&prober.exchange().request.cache.key, special_fields(fields), now_ms());
+    remove(prober, difference);
+}
+
+/// Returns whether a page is still stored, so that it was not replaced.
+pub(super) fn is_stored(prober: &Prober, page: &Page) -> bool {
+    stored_page(prober).is_some_and(|now| now.generation() == page.generation())
+}
+
+/// Removes a suspected page with a difference from the response to a request without data of a visitor.
+pub(super) fn remove(prober: &Prober, difference: &str) {
+    let request = &prober.exchange().request;
     remove_page(request, prober.cached().cache);
     let page = report::page_name(request);
     request.log(
