@@ -14,6 +14,9 @@ const HOUR_MS: u64 = 3_600_000;
 /// Minimum time in ms between the last change of a page and its last storing for a new search for noise, once its noise
 /// is known. Without this, a page that changes at each refresh would always be fetched twice.
 const MIN_EQUAL_MS: u64 = 1000;
+/// Flags of the stored form of a history.
+const NOISE_KNOWN: u8 = 1;
+const UNVERIFIED: u8 = 2;
 
 /// Result of earlier renderings of a page, stored with it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -25,6 +28,9 @@ pub struct PageHistory {
     pub noise: Noise,
     /// True if successive renderings were compared to find the noise.
     pub is_noise_known: bool,
+    /// True if the page differs little from the page before, and is being fetched again to find out whether this is noise.
+    /// Until then [`Self::equal_since`] is that of the page before, and the validity is the minimum.
+    pub is_unverified: bool,
 }
 
 /// Stored page that is compared with the page that replaces it.
@@ -74,7 +80,7 @@ impl RenderingComparison {
 impl StoredRendering<'_> {
     /// Compares the page with the page that a refresh returned at `now`, in ms since the epoch.
     pub fn after_refresh(&self, rendered: &[u8], now: u64) -> RenderingComparison {
-        let old = self.history.clone().unwrap_or_else(|| PageHistory::new(self.stored_at));
+        let old = self.verified_history();
         if let Ok(noise) = old.noise.compare(self.body, rendered, self.ignores_numbers) {
             return RenderingComparison::of(PageHistory { noise, ..old });
         }
@@ -83,10 +89,10 @@ impl StoredRendering<'_> {
         let is_checked = !self.is_purged && (was_equal || !old.is_noise_known);
         // The places with noise are not those of the new content, so that they must be found again.
         let is_noise_known = old.is_noise_known && !is_checked && !self.is_purged;
-        RenderingComparison {
-            is_checked,
-            ..RenderingComparison::of(PageHistory { is_noise_known, ..PageHistory::new(now) })
-        }
+        let is_unverified = is_checked && Noise::between(self.body, rendered).is_some();
+        let equal_since = if is_unverified { old.equal_since } else { now };
+        let history = PageHistory { is_noise_known, is_unverified, ..PageHistory::new(equal_since) };
+        RenderingComparison { is_checked, ..RenderingComparison::of(history) }
     }
 
     /// Compares the result of the first fetch with `second`, fetched at `now`, and with the page `before` both.
@@ -103,7 +109,9 @@ impl StoredRendering<'_> {
         match Noise::between(self.body, second) {
             Some(noise) if noise.is_empty() => self.compare_with(before, second, noise),
             Some(_) => {
-                RenderingComparison { is_checked: true, ..RenderingComparison::of(PageHistory::new(now)) }
+                let unverified = self.history.clone().filter(|history| history.is_unverified);
+                let history = unverified.unwrap_or_else(|| PageHistory::new(now));
+                RenderingComparison { is_checked: true, ..RenderingComparison::of(history) }
             }
             None => RenderingComparison::of(self.changed()),
         }
@@ -136,7 +144,7 @@ impl StoredRendering<'_> {
     fn compare_with(&self, before: &StoredRendering<'_>, last: &[u8], noise: Noise) -> RenderingComparison {
         match noise.compare(last, before.body, self.ignores_numbers) {
             Ok(_) => {
-                let equal_since = before.history.as_ref().map_or(before.stored_at, |old| old.equal_since);
+                let equal_since = before.verified_history().equal_since;
                 RenderingComparison::of(PageHistory { equal_since, noise, ..self.changed() })
             }
             Err(difference) => RenderingComparison {
@@ -144,6 +152,12 @@ impl StoredRendering<'_> {
                 ..RenderingComparison::of(PageHistory { noise, ..self.changed() })
             },
         }
+    }
+
+    /// Returns the history of the page, or a new one if the page has none, or if its search for noise was not completed.
+    fn verified_history(&self) -> PageHistory {
+        let verified = self.history.clone().filter(|history| !history.is_unverified);
+        verified.unwrap_or_else(|| PageHistory::new(self.stored_at))
     }
 
     /// Returns the history of content that this page was the first to show.
@@ -173,7 +187,7 @@ impl PageHistory {
         let longest = if is_after_purge {
             AFTER_PURGE_VALID_MS
         } else {
-            let equal_ms = requested_at.saturating_sub(self.equal_since);
+            let equal_ms = if self.is_unverified { 0 } else { requested_at.saturating_sub(self.equal_since) };
             let most = if equal_ms < STABLE_MS { HOUR_MS } else { u64::MAX };
             (equal_ms / 2).min(most).max(min_ms)
         };
@@ -190,10 +204,11 @@ impl PageHistory {
         Self { equal_since: self.equal_since.saturating_add_signed(ms), ..self }
     }
 
-    /// Returns the form in which a history is stored: the time (little-endian), a flag, and the places with noise.
+    /// Returns the form in which a history is stored: the time (little-endian), flags, and the places with noise.
     pub fn encode(&self) -> Vec<u8> {
         let mut out = self.equal_since.to_le_bytes().to_vec();
-        out.push(u8::from(self.is_noise_known));
+        let flag = |is_set: bool, flag: u8| if is_set { flag } else { 0 };
+        out.push(flag(self.is_noise_known, NOISE_KNOWN) | flag(self.is_unverified, UNVERIFIED));
         self.noise.encode(&mut out);
         out
     }
@@ -206,11 +221,12 @@ impl PageHistory {
     /// Parses the form that [`PageHistory::encode`] returns; `None` for other bytes.
     pub fn decode(bytes: &[u8]) -> Option<Self> {
         let (time, rest) = bytes.split_first_chunk()?;
-        let (flag, places) = rest.split_first()?;
+        let (flags, places) = rest.split_first()?;
         Some(Self {
             equal_since: u64::from_le_bytes(*time),
             noise: Noise::decode(places)?,
-            is_noise_known: *flag == 1,
+            is_noise_known: flags & NOISE_KNOWN > 0,
+            is_unverified: flags & UNVERIFIED > 0,
         })
     }
 }
@@ -284,10 +300,42 @@ mod tests {
     }
 
     #[test]
+    fn time_of_equal_content_is_kept_while_noise_is_searched_for_but_does_not_count() {
+        let page =
+            |id: u32| format!("<p>Number {id}</p><p>The text of the page is long enough.</p>").into_bytes();
+        let bodies = [page(1), page(2), page(3)];
+        let stored = |index: usize, history: &PageHistory| StoredRendering {
+            body: &bodies[index],
+            stored_at: NOW + MINUTE * index as u64,
+            history: Some(history.clone()),
+            is_purged: false,
+            ignores_numbers: false,
+        };
+        let since = PageHistory::new(NOW - 10 * MINUTE);
+        let before = stored(0, &since);
+        let first = before.after_refresh(&bodies[1], NOW);
+        assert!(first.is_checked && first.history.is_unverified);
+        assert_eq!(first.history.equal_since, since.equal_since);
+        assert_eq!(valid(&first.history, lifetime(DAY, ValiditySource::XAccelExpires), false), MINUTE);
+        let second = stored(1, &first.history).after_second_fetch(&before, &bodies[2], NOW);
+        assert!(second.is_checked && second.history.is_unverified);
+        assert_eq!(second.history.equal_since, since.equal_since);
+        // A search that was not completed is no evidence of equal content.
+        let again = stored(2, &second.history).after_refresh(&bodies[2], NOW);
+        assert_eq!(again.history, PageHistory::new(NOW + 2 * MINUTE));
+        // A page that differs as a whole is other content at once.
+        let other = before.after_refresh("Something else entirely ".repeat(100).as_bytes(), NOW);
+        assert!(other.is_checked && !other.history.is_unverified);
+        assert_eq!(other.history.equal_since, NOW);
+    }
+
+    #[test]
     fn history_round_trips() {
         let noise = Noise::between(b"a b c d e f g 1 h", b"a b c d e f g 2 h").unwrap();
-        let history = PageHistory { equal_since: NOW, noise, is_noise_known: true };
+        let history = PageHistory { noise, is_noise_known: true, ..PageHistory::new(NOW) };
         assert_eq!(PageHistory::decode(&history.encode()), Some(history.clone()));
+        let unverified = PageHistory { is_unverified: true, ..history.clone() };
+        assert_eq!(PageHistory::decode(&unverified.encode()), Some(unverified));
         assert_eq!(PageHistory::decode(&history.encode()[..12]), None);
         assert_eq!(PageHistory::decode_equal_since(&history.encode()), Some(NOW));
         assert_eq!(PageHistory::decode_equal_since(b""), None);
