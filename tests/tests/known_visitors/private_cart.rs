@@ -152,9 +152,17 @@ fn cart_that_may_change_by_itself_is_not_stored() {
     myriad_tests::wait_for("the sale", || of(&server, "ada").text() != before);
 }
 
+/// Plugin that stores the header fields of the redirect to the icon of the site.
+const FIELDS: &str = r"<?php
+add_action('shutdown', function () {
+    if (did_action('do_faviconico')) update_option('cases_fields', implode(' ', headers_list()));
+});
+";
+
 #[test]
 fn known_visitors_get_the_redirect_to_the_icon_of_the_site_from_the_cache() {
     let (site, server) = site();
+    fs::write(site.root().join("wp-content/mu-plugins/fields.php"), FIELDS).expect("a plugin");
     let readers = readers(&site, &server, 2);
     let anonymous = server.fetch(&Request::get("/favicon.ico").host(&host(&server)));
     assert_eq!(anonymous.status, 302, "{}", anonymous.text());
@@ -165,4 +173,7 @@ fn known_visitors_get_the_redirect_to_the_icon_of_the_site_from_the_cache() {
         assert_eq!(answer.field("Location"), anonymous.field("Location"));
     }
     assert_eq!(site.php_requests(), before);
+    // It is valid as long as a page, and purged when the icon is changed.
+    let fields = site.run_php(&host(&server), "echo get_option('cases_fields');");
+    assert!(fields.contains("X-Accel-Expires: 86400") && fields.contains("-osite_icon"), "{fields}");
 }

@@ -583,7 +583,7 @@ class Myriad_Cache_Known {
 	 *
 	 * @return bool
 	 */
-	private static function is_icon() {
+	public static function is_icon() {
 		$is_redirect = did_action( 'do_faviconico' ) && http_response_code() >= 300 && http_response_code() < 400;
 		return $is_redirect && '' === self::$reason && ! preg_grep( '/^Set-Cookie:/i', headers_list() ) && preg_grep( '/^Location:\s*[^?\s]+\.(?:png|ico|svg|gif|jpe?g|webp|avif)\s*$/iD', headers_list() );
 	}

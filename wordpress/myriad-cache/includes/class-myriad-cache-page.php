@@ -299,7 +299,7 @@ class Myriad_Cache_Page {
 		foreach ( $fields as $field ) {
 			header( $field, false );
 		}
-		if ( self::send_tags() && 200 === http_response_code() ) {
+		if ( self::send_tags() && ( 200 === http_response_code() || Myriad_Cache_Known::is_icon() ) ) {
 			self::$has_nonce = (bool) Myriad_Cache_Nonces::positions( self::$made );
 			self::send_validity();
 			// Plugins with an outer buffer add their header fields later.
