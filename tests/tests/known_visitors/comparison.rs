@@ -18,6 +18,7 @@ add_action('wp_footer', function () { if (is_page('link') && is_user_logged_in()
 add_action('wp_footer', function () { if (is_singular('page') && in_array('patron', wp_get_current_user()->roles)) echo '<p>For patrons</p>'; });
 add_action('wp_footer', function () { if (is_home() && is_user_logged_in() && file_exists(__DIR__ . '/later')) echo '<p>Members</p>'; });
 add_action('wp', function () { if (isset($_COOKIE['refused'])) { status_header((int) $_COOKIE['refused']); exit; } });
+add_action('wp', function () { if (isset($_COOKIE['slow'])) sleep(1); });
 add_action('template_redirect', function () { if (is_page('closed') && is_user_logged_in()) { wp_redirect(home_url('/')); exit; } });
 ";
 
@@ -32,6 +33,8 @@ struct Comparing {
     server: Server,
     /// Login cookies of two subscribers.
     readers: Vec<String>,
+    /// Login cookie of a third subscriber.
+    newcomer: String,
     /// Login cookie of a user with another role.
     patron: String,
 }
@@ -40,9 +43,10 @@ impl Comparing {
     fn new() -> Self {
         let (site, server) = site();
         fs::write(site.root().join("wp-content/mu-plugins/reads.php"), READS).expect("a plugin");
-        let readers = readers(&site, &server, 2);
+        let mut readers = readers(&site, &server, 3);
+        let newcomer = readers.remove(2);
         let patron = site.run_php(&host(&server), PAGES);
-        Self { site, server, readers, patron }
+        Self { site, server, readers, newcomer, patron }
     }
 
     /// Requests a page as two readers in turn. Returns the state of the cache for each request.
@@ -114,6 +118,73 @@ fn read_that_gets_an_effect_later_is_found_by_a_sample() {
     assert_eq!(views[109], "BYPASS", "{views:?}");
     assert_eq!(all.views("/", 30), ["BYPASS"; 30]);
     assert!(served(&all.server, &all.readers[0], "/").text().contains("<p>Members</p>"));
+}
+
+#[test]
+fn class_of_a_visitor_is_requested_with_the_parts_of_a_page() {
+    let all = Comparing::new();
+    all.anonymous("/plain/");
+    assert_eq!(all.views("/plain/", 8)[7], "HIT");
+    let before = all.site.php_requests();
+    let page = served(&all.server, &all.newcomer, "/plain/");
+    assert_eq!(page.cache(), "HIT");
+    assert!(page.text().contains("The reader number 102"), "{}", page.text());
+    for _ in 0..4 {
+        assert_eq!(served(&all.server, &all.newcomer, "/plain/").cache(), "HIT");
+    }
+    // One for the fragments, and perhaps one for scheduled tasks.
+    assert!(all.site.php_requests() - before <= 2, "{}", all.site.php_log());
+    // A visitor of another class.
+    assert_eq!(served(&all.server, &all.patron, "/plain/").cache(), "BYPASS");
+}
+
+#[test]
+fn visitors_of_a_class_wait_for_one_comparison_of_a_new_version() {
+    let all = Comparing::new();
+    all.anonymous("/plain/");
+    assert_eq!(all.views("/plain/", 8)[7], "HIT");
+    let change = "wp_update_post(['ID' => get_page_by_path('plain')->ID, 'post_content' => 'Another text']);";
+    all.site.run_php(&host(&all.server), change);
+    all.anonymous("/plain/");
+    let cookies: Vec<_> = all.readers.iter().map(|cookie| format!("{cookie}; slow=1")).collect();
+    let views: Vec<_> = std::thread::scope(|scope| {
+        let view = |number: usize| served(&all.server, &cookies[number % 2], "/plain/");
+        let threads: Vec<_> = (0..8).map(|number| scope.spawn(move || view(number))).collect();
+        threads.into_iter().map(|thread| thread.join().expect("a visitor")).collect()
+    });
+    assert!(views.iter().all(|page| page.text().contains("Another text")));
+    let compared = views.iter().filter(|page| page.cache() == "BYPASS").count();
+    assert_eq!(compared, 1, "{}", all.site.php_log());
+}
+
+/// Substitute for WooCommerce: a notice that is deleted when it is shown.
+const NOTICE: &str = "<?php
+function wc_notice_count() { return (int) get_option('case_notices'); }
+function wc_print_notices($is_returned = false) {
+    $notices = wc_notice_count() ? '<p>It is in your cart</p>' : '';
+    update_option('case_notices', 0);
+    if ($is_returned) return $notices;
+    echo $notices;
+}
+function woocommerce_output_all_notices() { echo '<div class=\"woocommerce-notices-wrapper\">'; wc_print_notices(); echo '</div>'; }
+add_action('woocommerce_before_single_product', 'woocommerce_output_all_notices', 10);
+add_action('wp_footer', function () { do_action('woocommerce_before_single_product'); });";
+
+#[test]
+fn notices_are_shown_also_if_the_class_is_requested_first() {
+    let all = Comparing::new();
+    fs::write(all.site.root().join("wp-content/mu-plugins/notice.php"), NOTICE).expect("a plugin");
+    all.anonymous("/plain/");
+    assert_eq!(all.views("/plain/", 8)[7], "HIT");
+    for (cookie, cache) in [(&all.newcomer, "HIT"), (&all.patron, "BYPASS")] {
+        all.site.run_php(&host(&all.server), "update_option('case_notices', 1);");
+        let shown = [0, 1].map(|_| {
+            let page = served(&all.server, cookie, "/plain/");
+            assert_eq!(page.cache(), cache);
+            page.text().matches("It is in your cart").count()
+        });
+        assert_eq!(shown, [1, 0], "{cache}");
+    }
 }
 
 #[test]

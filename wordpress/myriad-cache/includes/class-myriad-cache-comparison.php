@@ -133,7 +133,7 @@ class Myriad_Cache_Comparison {
 	 *
 	 * @return bool
 	 */
-	private static function is_reader() {
+	public static function is_reader() {
 		return Myriad_Cache_Visitor::has_stated_cart() && ( ! is_user_logged_in() || Myriad_Cache_Parts::is_reader( wp_get_current_user() ) );
 	}
 

@@ -36,6 +36,12 @@ class Myriad_Cache_Parts {
 	const CARTS = array( 'shop-cart', 'shop-state' );
 
 	/**
+	 * Name of the part that is the class of the visitor. Myriad requests it together with the parts of a page before it is known
+	 * whether visitors of the class get this page.
+	 */
+	const VISITOR_CLASS = 'visitor-class';
+
+	/**
 	 * Maximum number of parts in one request.
 	 */
 	const MOST = 64;
@@ -182,6 +188,9 @@ class Myriad_Cache_Parts {
 		}
 		$body = '';
 		foreach ( array_slice( array_unique( $names ), 0, self::MOST ) as $name ) {
+			if ( 'shop-notices' === $name && in_array( self::VISITOR_CLASS, $names, true ) && Myriad_Cache_Shop::may_have_notices() ) {
+				continue; // Notices are shown once, and the visitor may not get the stored page.
+			}
 			$part = self::part( $name );
 			if ( null !== $part ) {
 				$body .= $name . ' ' . strlen( $part ) . ' ' . self::seconds( $name, $part ) . "\n" . $part . "\n";
@@ -269,6 +278,8 @@ class Myriad_Cache_Parts {
 				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked';
 			case 'commenter-consent-xhtml':
 				return '' === (string) $commenter['comment_author_email'] ? '' : ' checked="checked"';
+			case self::VISITOR_CLASS:
+				return Myriad_Cache_Comparison::is_reader() ? Myriad_Cache_Visitor::class_of( Myriad_Cache_Visitor::facts() ) : '';
 			case 'shop-account':
 				return Myriad_Cache_Shop::account_label();
 			case 'shop-cart':

@@ -398,6 +398,15 @@ class Myriad_Cache_Shop {
 	}
 
 	/**
+	 * Returns whether the visitor may have notices that were not shown.
+	 *
+	 * @return bool
+	 */
+	public static function may_have_notices() {
+		return function_exists( 'wc_notice_count' ) ? wc_notice_count() > 0 : function_exists( 'wc_print_notices' );
+	}
+
+	/**
 	 * Returns the notices of a visitor, and deletes them.
 	 *
 	 * @return string

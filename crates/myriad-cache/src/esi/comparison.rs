@@ -1,11 +1,12 @@
 //! Pages that known visitors get only after a comparison by the origin (`compared` in `X-Myriad-ESI`).
 //!
-//! The origin reads data of the visitor while it creates such a page, and the result may or may not affect the page. It
-//! therefore compares the page that it creates for a known visitor with the stored one. If both are equal except for
-//! the parts, its response permits the stored page for all visitors of the same class (such as a role):
+//! The origin reads the visitor while it creates such a page, and the result may or may not affect the page. It therefore
+//! compares the page that it creates for a known visitor with the stored one. If both are equal except for the parts, its
+//! response permits the stored page for all visitors of the same class (such as a role):
 //!
 //! ```text
 //! known visitor -> stored page `compared`
+//!     class of the visitor unknown, page permitted for some class   -> class requested together with the parts
 //!     class of the visitor known, and page permitted for this class -> stored page with the visitor's parts
 //!     otherwise, and once in SAMPLE_INTERVAL requests               -> origin
 //!         X-Myriad-Visitor: class=C          -> class stored for the visitor, like a part
@@ -13,19 +14,24 @@
 //! ```
 //!
 //! A permission is for one version of the page: different content, or another word in `compared=`, requires a new
-//! comparison. Noise is no different content.
+//! comparison. Noise is no different content. If an earlier version was permitted for a class, one visitor of the class
+//! is compared, and the others wait for the result.
 
 use std::cell::RefCell;
-use std::hash::{BuildHasher, RandomState};
+use std::collections::HashMap;
+use std::hash::{BuildHasher, Hash, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, LazyLock};
+use std::time::Duration;
 
 use bytes::Bytes;
 use myriad_base::bounded::Lru;
 use myriad_exchange::exchange::Request;
-use myriad_http::ResponseHead;
+use myriad_http::{Method, ResponseHead};
 use myriad_store::page::RecentPurges;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::time::timeout;
 
 use super::part_store::{self, InFlight, NewPart};
 use super::rules;
@@ -39,85 +45,235 @@ const CLASS: &[u8] = b"class";
 /// Maximum length in bytes of the name of a class of visitors, and of the version of a page.
 const MAX_WORD: usize = 96;
 /// One in this number of requests for permitted pages goes to the origin, which compares again, if the last comparison
-/// of the page is older than [`MIN_SAMPLE_AGE_MS`].
+/// of the page for the class was long enough ago: [`MIN_PAUSE_MS`] at first, and twice as long after each comparison without a
+/// difference, up to [`MAX_PAUSE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
-/// Minimum time in milliseconds between a comparison and a further one for the same page and class.
-const MIN_SAMPLE_AGE_MS: u64 = 10_000;
+/// Minimum time in milliseconds between the first comparison of a page for a class and the second one.
+const MIN_PAUSE_MS: u64 = 10_000;
+/// Maximum time in milliseconds for which a permitted page is not compared again, however often it is requested.
+const MAX_PAUSE_MS: u64 = 600_000;
 /// Maximum number of permissions that are stored, each for one version of a page and one class of visitors.
 const PERMISSIONS: u64 = 65_536;
+/// Maximum time for which a request waits for the comparison of another visitor.
+const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Times of the last comparison, in milliseconds, of each stored page for each class of visitors that may get it, by a
-/// hash of page, version and class with a random seed.
-static PERMITTED: LazyLock<(RandomState, Mutex<Lru<u64, u64>>)> =
-    LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(PERMISSIONS))));
+/// Permission for a class of visitors to get a version of a stored page.
+#[derive(Clone, Copy)]
+struct Permission {
+    /// Time of the last comparison, in milliseconds.
+    compared_ms: u64,
+    /// Minimum time until the next comparison, in milliseconds.
+    pause_ms: u64,
+}
+
+impl Permission {
+    /// Returns the permission after a comparison without a difference, which a request at `compared_ms` caused.
+    fn renewed(earlier: Option<&Self>, compared_ms: u64) -> Self {
+        let pause_ms = match earlier {
+            // The time is that of this request if it was sampled, and of another one at the same time otherwise.
+            Some(earlier) if earlier.compared_ms != compared_ms => earlier.pause_ms,
+            Some(earlier) => earlier.pause_ms.saturating_mul(2).min(MAX_PAUSE_MS),
+            None => MIN_PAUSE_MS,
+        };
+        Self { compared_ms, pause_ms }
+    }
+
+    /// Returns whether enough time has passed at `now` for another comparison, and if so records the time.
+    fn is_due(&mut self, now: u64) -> bool {
+        let is_due = now.saturating_sub(self.compared_ms) >= self.pause_ms;
+        if is_due {
+            self.compared_ms = now;
+        }
+        is_due
+    }
+}
+
+/// Results of comparisons, by hashes with a random seed.
+struct Results {
+    seed: RandomState,
+    /// Permissions, by page, version and class.
+    permitted: Mutex<Lru<u64, Permission>>,
+    /// Versions of pages that are permitted for some class, and pages of which some version is permitted for a class.
+    seen: Mutex<Lru<u64, ()>>,
+    /// Comparisons in progress of pages that were permitted before, by page and class.
+    running: Mutex<HashMap<u64, Arc<Notify>>>,
+}
+
+static RESULTS: LazyLock<Results> = LazyLock::new(|| Results {
+    seed: RandomState::new(),
+    permitted: Mutex::new(Lru::new(PERMISSIONS)),
+    seen: Mutex::new(Lru::new(2 * PERMISSIONS)),
+    running: Mutex::default(),
+});
 /// Number of requests of known visitors for pages that are permitted for their class.
 static SERVED: AtomicU64 = AtomicU64::new(0);
+
+/// Comparison for which other visitors of the same class wait. Dropping it wakes them.
+struct AwaitedComparison {
+    page_of_class: u64,
+}
+
+impl Drop for AwaitedComparison {
+    fn drop(&mut self) {
+        if let Some(waiting) = RESULTS.running.lock().remove(&self.page_of_class) {
+            waiting.notify_waiters();
+        }
+    }
+}
 
 /// Request of a known visitor that goes to the origin for a comparison.
 struct Comparison {
     visitor: Visitor,
     /// Guard of the request: the class is not stored if the visitor's content may have changed meanwhile.
     in_flight: InFlight,
+    /// Other visitors that wait for the result, if any.
+    awaited: Option<AwaitedComparison>,
 }
 
 /// State of a request: the comparison for which it goes to the origin, if any.
 #[derive(Default)]
 struct PendingComparison(RefCell<Option<Comparison>>);
 
-/// Returns whether a known visitor gets a stored page that requires a comparison: the class of the visitor is known,
-/// and `version` of the page is permitted for this class. Once in [`SAMPLE_INTERVAL`] requests it returns false
-/// nevertheless. Then the request goes to the origin, and [`check_response`] handles the result.
-pub(super) fn may_get(request: &Request, visitor: &Visitor, version: &str) -> bool {
+/// Result of [`check`].
+pub(super) enum Access {
+    /// The visitor gets the stored page.
+    Permitted,
+    /// The request goes to the origin for a comparison ([`begin`]).
+    Compared(NextComparison),
+}
+
+/// Comparison to begin.
+#[derive(Default)]
+pub(super) struct NextComparison(Option<AwaitedComparison>);
+
+/// Returns the class of a visitor, from a response to [`begin`] or, under the key `target`, from a request for parts. `None` if
+/// it is not stored. It is empty if the origin compares no page for the visitor.
+pub(super) fn stored_class(request: &Request, visitor: &Visitor, target: Option<&[u8]>) -> Option<Bytes> {
+    let keys = [Some(CLASS), target].into_iter().flatten();
+    part_store::get(visitor, keys, request.received.at_ms).into_iter().flatten().next()
+}
+
+/// Returns whether a version of a stored page is permitted for some class of visitors.
+pub(super) fn is_permitted_for_some(request: &Request, version: &str) -> bool {
+    let version = RESULTS.version(request, version.as_bytes());
+    RESULTS.seen.lock().get(&version).is_some()
+}
+
+/// Returns whether visitors of a class get a stored page that requires a comparison. Otherwise the request goes to the
+/// origin, and [`check_response`] handles the result.
+pub(super) async fn check(request: &Request, class: Option<&[u8]>, version: &str) -> Access {
     let now = request.received.at_ms;
-    let class = part_store::get(visitor, std::iter::once(CLASS), now).into_iter().flatten().next();
-    let Some(class) = class else { return false };
-    let mut permitted = PERMITTED.1.lock();
-    let Some(compared) = permitted.get_mut(&permission(request, version.as_bytes(), &class)) else {
-        return false;
+    let Some(class) = class.filter(|class| is_word(class)) else {
+        return Access::Compared(NextComparison::default());
     };
-    let is_sample = SERVED.fetch_add(1, Relaxed) % SAMPLE_INTERVAL == SAMPLE_INTERVAL - 1
-        && now.saturating_sub(*compared) >= MIN_SAMPLE_AGE_MS;
-    if is_sample {
-        *compared = now;
+    let permission = RESULTS.permission(request, version.as_bytes(), class);
+    let page_of_class = RESULTS.page_of_class(request, class);
+    loop {
+        if let Some(is_sample) = RESULTS.serve(permission, now) {
+            return if is_sample { Access::Compared(NextComparison::default()) } else { Access::Permitted };
+        }
+        // Without a permission for an earlier version, the result is probably a difference, for which nobody should wait.
+        let may_wait = request.received.head.method() == Method::Get
+            && RESULTS.seen.lock().get(&page_of_class).is_some();
+        if !may_wait {
+            return Access::Compared(NextComparison::default());
+        }
+        let other = {
+            let mut running = RESULTS.running.lock();
+            let Some(other) = running.get(&page_of_class) else {
+                running.insert(page_of_class, Arc::default());
+                return Access::Compared(NextComparison(Some(AwaitedComparison { page_of_class })));
+            };
+            Arc::clone(other).notified_owned()
+        };
+        if timeout(MAX_WAIT, other).await.is_err() {
+            return Access::Compared(NextComparison::default());
+        }
     }
-    !is_sample
 }
 
 /// Prepares a known visitor's request that goes to the origin for a comparison. `purges` are those of the zone.
-pub(super) fn begin(request: &Request, visitor: Visitor, purges: &Arc<RecentPurges>) {
+pub(super) fn begin(
+    request: &Request,
+    visitor: Visitor,
+    purges: &Arc<RecentPurges>,
+    NextComparison(awaited): NextComparison,
+) {
     let in_flight = part_store::begin(&visitor, purges);
     let pending = request.outcome.feature_state.get_or_make(PendingComparison::default);
-    *pending.0.borrow_mut() = Some(Comparison { visitor, in_flight });
+    *pending.0.borrow_mut() = Some(Comparison { visitor, in_flight, awaited });
 }
 
 /// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains.
 pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
     // Most responses are for other requests, and their fields are not searched.
     let Some(pending) = request.outcome.feature_state.get::<PendingComparison>() else { return };
-    let Some(value) = head.fields.get(FIELD) else { return };
-    let (Some(Comparison { visitor, in_flight }), Some(rules)) =
-        (pending.0.borrow_mut().take(), rules::of(request))
-    else {
+    let Some(Comparison { visitor, in_flight, awaited }) = pending.0.borrow_mut().take() else {
         return;
     };
+    let value = head.fields.get(FIELD).unwrap_or_default();
     let word = |name: &[u8]| {
         let mut words = value.split(|byte| *byte == b',').map(<[u8]>::trim_ascii);
         words.find_map(|word| word.strip_prefix(name)).filter(|word| is_word(word))
     };
-    let Some(class) = word(b"class=") else { return };
+    let (class, version) = (word(b"class="), word(b"same="));
+    if let (Some(class), Some(version)) = (class, version) {
+        RESULTS.permit(request, version, class);
+    } else if let Some(awaited) = &awaited {
+        // Those who wait for the result go to the origin.
+        RESULTS.seen.lock().remove(&awaited.page_of_class);
+    }
+    let (Some(class), Some(rules)) = (class, rules::of(request)) else { return };
     let until_ms = myriad_net::clock::now_ms().saturating_add(rules.private.valid_ms);
     let part =
         NewPart { target: CLASS, bytes: Bytes::copy_from_slice(class), until_ms, labels: Arc::default() };
     part_store::store_part(&visitor, &in_flight, part, rules.private);
-    if let Some(version) = word(b"same=") {
-        PERMITTED.1.lock().insert(permission(request, version, class), request.received.at_ms, 1);
+}
+
+impl Results {
+    fn hash(&self, kind: &str, parts: impl Hash) -> u64 {
+        self.seed.hash_one((kind, parts))
+    }
+
+    /// Returns the hash of a version of the requested page and a class of visitors.
+    fn permission(&self, request: &Request, version: &[u8], class: &[u8]) -> u64 {
+        self.hash("permission", (page_of(request), version, class))
+    }
+
+    fn version(&self, request: &Request, version: &[u8]) -> u64 {
+        self.hash("version", (page_of(request), version))
+    }
+
+    fn page_of_class(&self, request: &Request, class: &[u8]) -> u64 {
+        self.hash("page of class", (page_of(request), class))
+    }
+
+    /// Returns whether a request with this permission is sampled for another comparison; `None` without the permission.
+    fn serve(&self, permission: u64, now: u64) -> Option<bool> {
+        let mut permitted = self.permitted.lock();
+        let permission = permitted.get_mut(&permission)?;
+        let is_sample =
+            SERVED.fetch_add(1, Relaxed) % SAMPLE_INTERVAL == SAMPLE_INTERVAL - 1 && permission.is_due(now);
+        Some(is_sample)
+    }
+
+    /// Stores the permission after a comparison without a difference.
+    fn permit(&self, request: &Request, version: &[u8], class: &[u8]) {
+        let compared_ms = request.received.at_ms;
+        let permission = self.permission(request, version, class);
+        let mut permitted = self.permitted.lock();
+        let renewed = Permission::renewed(permitted.get(&permission), compared_ms);
+        permitted.insert(permission, renewed, 1);
+        drop(permitted);
+        let mut seen = self.seen.lock();
+        seen.insert(self.version(request, version), (), 1);
+        seen.insert(self.page_of_class(request, class), (), 1);
     }
 }
 
-/// Returns the hash of a version of the requested page and a class of visitors.
-fn permission(request: &Request, version: &[u8], class: &[u8]) -> u64 {
-    let page = (&request.route.host, request.scheme(), request.received.head.target());
-    PERMITTED.0.hash_one((page, version, class))
+/// Returns the host, scheme and target of the requested page.
+fn page_of(request: &Request) -> (&[u8], &str, &[u8]) {
+    (&request.route.host, request.scheme(), request.received.head.target())
 }
 
 fn is_word(word: &[u8]) -> bool {
@@ -128,6 +284,23 @@ fn is_word(word: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn page_without_differences_is_compared_less_and_less_often() {
+        let mut permission = Permission::renewed(None, 1_000);
+        let mut samples = Vec::new();
+        for now in (1_000..7_200_000).step_by(1_000) {
+            if permission.is_due(now) {
+                permission = Permission::renewed(Some(&permission), now);
+                samples.push(now / 1_000);
+            }
+        }
+        assert_eq!(samples[..7], [11, 31, 71, 151, 311, 631, 1231]);
+        assert!(samples[7..].windows(2).all(|pair| pair[1] - pair[0] == MAX_PAUSE_MS / 1_000));
+        // A comparison that another request had begun before.
+        let other = Permission::renewed(Some(&permission), permission.compared_ms + 1);
+        assert_eq!(other.pause_ms, permission.pause_ms);
+    }
 
     #[test]
     fn version_of_any_declared_word_is_accepted() {

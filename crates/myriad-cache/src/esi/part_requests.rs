@@ -13,7 +13,7 @@ use myriad_http::body::BoxBody;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{HttpVersion, Known, RequestHead};
 use myriad_log::LogLevel;
-use myriad_script::esi::{FragmentParser, PageHoles, joint_name};
+use myriad_script::esi::{EsiInclude, FragmentParser, Hole, PageHoles, joint_name};
 use myriad_store::page::RecentPurges;
 use tokio::task::JoinHandle;
 use tokio::time::{Instant, timeout_at};
@@ -27,6 +27,8 @@ use super::visitor::Visitor;
 const MAX_PART: usize = 1 << 20;
 /// Maximum length in bytes of a combined response with several ESI parts.
 const MAX_JOINT: usize = 4 << 20;
+/// Name of the visitor's class among the parts in a combined response.
+const CLASS: &[u8] = b"visitor-class";
 /// Media type of a combined response with several ESI parts.
 const FRAGMENTS: &[u8] = b"application/x-myriad-fragments";
 
@@ -59,7 +61,7 @@ struct PartRequester {
     sends_cookies: bool,
     rules: EsiRules,
     until: Instant,
-    /// True once a failed part was logged.
+    /// True once a failed part was logged, or if none is.
     failure_logged: Cell<bool>,
 }
 
@@ -87,6 +89,42 @@ pub(super) struct PartOwner {
     pub purges: Arc<RecentPurges>,
 }
 
+/// Returns the target of the request for the class of a visitor, if parts of a page are requested together.
+pub(super) fn class_target(cut: &PageHoles) -> Option<Box<[u8]>> {
+    let argument = cut.joint.as_deref()?;
+    let (prefix, _) = cut.holes.iter().find_map(|hole| joint_name(&hole.include.src, argument))?;
+    Some([prefix, CLASS].concat().into())
+}
+
+/// Requests the class of a visitor ([`class_target`]) together with the parts of a page that are requested in the same way and
+/// are not stored for the visitor, and stores all of them. The origin may omit parts that it can return only once. Failures are
+/// not logged.
+pub(super) async fn fetch_class(
+    exchange: Box<Exchange>,
+    owner: PartOwner,
+    rules: &EsiRules,
+    cut: &PageHoles,
+    class: Box<[u8]>,
+) {
+    let prefix = &class[..class.len() - CLASS.len()];
+    let is_joint = |hole: &&Hole| {
+        let joint = cut.joint.as_deref().and_then(|argument| joint_name(&hole.include.src, argument));
+        joint.is_some_and(|(other, _)| other == prefix)
+    };
+    let without_alt =
+        |hole: &Hole| Hole { include: EsiInclude { alt: None, ..hole.include.clone() }, ..hole.clone() };
+    let mut holes: Vec<Hole> = cut.holes.iter().filter(is_joint).map(without_alt).collect();
+    let include = EsiInclude { src: class.clone(), alt: None, on_error_nothing: true };
+    holes.push(Hole { at: 0, inline: 0, include });
+    let wanted = PageHoles { joint: cut.joint.clone(), holes, ..PageHoles::default() };
+    let slots = Rc::new(Holes::new(wanted.holes.len()));
+    let whose = PartAudience { visitor: Some(owner), sends_cookies: true };
+    let _tasks = begin_requests(exchange, whose, rules, &wanted, &slots, false);
+    for hole in 0..wanted.holes.len() {
+        poll_fn(|cx| slots.poll(hole, cx)).await;
+    }
+}
+
 /// Fills the ESI holes of a page with stored parts and starts the requests for the others.
 pub(super) fn begin(
     exchange: Box<Exchange>,
@@ -94,6 +132,17 @@ pub(super) fn begin(
     rules: &EsiRules,
     cut: &PageHoles,
     slots: &Rc<Holes>,
+) -> Tasks {
+    begin_requests(exchange, whose, rules, cut, slots, true)
+}
+
+fn begin_requests(
+    exchange: Box<Exchange>,
+    whose: PartAudience,
+    rules: &EsiRules,
+    cut: &PageHoles,
+    slots: &Rc<Holes>,
+    logs_failures: bool,
 ) -> Tasks {
     let PartAudience { visitor, sends_cookies } = whose;
     if let Some(owner) = &visitor {
@@ -106,7 +155,7 @@ pub(super) fn begin(
         visitor,
         sends_cookies,
         rules: rules.clone(),
-        failure_logged: Cell::new(false),
+        failure_logged: Cell::new(!logs_failures),
     });
     let wants = wants(cut, slots).into_iter().filter(|want| asker.may_request(want));
     let (joints, singles) = grouped(wants, cut.joint.as_deref());

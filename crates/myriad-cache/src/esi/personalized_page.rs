@@ -8,6 +8,7 @@ use std::hash::{BuildHasher, RandomState};
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
 
+use bytes::Bytes;
 use myriad_base::bounded::Lru;
 use myriad_exchange::exchange::{
     ContentResponse, DecisionSink, Exchange, PhaseStep, Request, ResponseSource,
@@ -19,14 +20,14 @@ use myriad_log::LogLevel;
 use myriad_net::ResponseBody;
 use myriad_policy::{CachePolicy, CacheStatus, SharedFetch};
 use myriad_script::esi::PageHoles;
-use myriad_store::page::Page;
+use myriad_store::page::{Page, RecentPurges};
 use parking_lot::Mutex;
 
-use super::comparison;
+use super::comparison::{self, Access};
 use super::cutting::cut_of;
 use super::filled_page::fill;
 use super::hosts;
-use super::part_requests::{PartAudience, PartOwner};
+use super::part_requests::{self, PartAudience, PartOwner};
 use super::private_response::{self, PrivateLookup};
 use super::rules;
 use super::unstored_response;
@@ -203,20 +204,44 @@ async fn page(exchange: &mut Exchange, cache: &CachePlace) -> Option<ContentResp
     };
     let cookies = &rules::of(&exchange.request)?.cookies;
     let visitor = Visitor::of(&VisitorRequest::from(&exchange.request), cookies, shared)?;
-    if let Some(word) = &cut.compared
-        && !comparison::may_get(&exchange.request, &visitor, &page.meta().version(page.stored_at(), word))
-    {
-        comparison::begin(&exchange.request, visitor, &cache.zone.recent_purges);
-        exchange.request.cache.report.explanation = why(page);
-        return None;
+    let purges = &cache.zone.recent_purges;
+    if let Some(word) = &cut.compared {
+        let version = page.meta().version(page.stored_at(), word);
+        let class = personal_class(exchange, &visitor, (&cut, &version), purges).await;
+        let access = comparison::check(&exchange.request, class.as_deref(), &version).await;
+        if let Access::Compared(next) = access {
+            comparison::begin(&exchange.request, visitor, purges, next);
+            exchange.request.cache.report.explanation = why(page);
+            return None;
+        }
     }
     let mut answer = std::mem::replace(&mut came.response, ContentResponse::new(0, ResponseBody::None));
     exchange.request.cache.report = shown;
     // Cookies for the anonymous client, not for this visitor.
     answer.without(&[b"set-cookie"]);
-    let owner = PartOwner { visitor, purges: Arc::clone(&cache.zone.recent_purges) };
+    let owner = PartOwner { visitor, purges: Arc::clone(purges) };
     fill(exchange, &mut answer, &cut, PartAudience { visitor: Some(owner), sends_cookies: true });
     Some(answer)
+}
+
+/// Returns the class of a visitor. If it is not stored, and this version of the page is permitted for some class, requests it
+/// together with the parts of the page.
+async fn personal_class(
+    exchange: &mut Exchange,
+    visitor: &Visitor,
+    (cut, version): (&PageHoles, &str),
+    purges: &Arc<RecentPurges>,
+) -> Option<Bytes> {
+    let target = part_requests::class_target(cut);
+    let stored = comparison::stored_class(&exchange.request, visitor, target.as_deref());
+    if stored.is_some() || !comparison::is_permitted_for_some(&exchange.request, version) {
+        return stored;
+    }
+    // Without memory for parts, each request would be for all of them, and the class be unknown again.
+    let rules = rules::of(&exchange.request).filter(|rules| rules.private.valid_ms > 0)?.clone();
+    let owner = PartOwner { visitor: visitor.clone(), purges: Arc::clone(purges) };
+    part_requests::fetch_class(exchange.body_companion(), owner, &rules, cut, target.clone()?).await;
+    comparison::stored_class(&exchange.request, visitor, target.as_deref())
 }
 
 /// Records that the fetched page is not marked for known visitors. A page that was already stored is not recorded,

@@ -30,6 +30,7 @@ pub(super) struct KnownCookies {
 }
 
 /// Known visitor (`esi_known_cookies`), identified by cookies.
+#[derive(Clone)]
 pub(super) struct Visitor {
     /// Key of the visitor's ESI parts: a digest of all known cookies, the cookies in the cache key, and the host.
     /// Without a session cookie, or with too many, a digest of the scheme and of the header fields of requests for
