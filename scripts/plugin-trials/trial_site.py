@@ -238,6 +238,11 @@ class Site:
         log = self.folder / "log/php-access.log"
         return len(re.findall(r"wp-cron\.php", log.read_text("utf-8", "replace"))) if log.exists() else 0
 
+    def page_requests(self):
+        """Returns the number of requests that PHP has answered, without those for wp-cron.php."""
+        log = self.folder / "log/php-access.log"
+        return len([line for line in log.read_text("utf-8", "replace").splitlines() if "wp-cron.php" not in line])
+
     def registry(self, administrator):
         """Returns the names that WordPress and its plugins have registered for the administrator."""
         return self.evaluate((HERE / "registry.php").read_text(), administrator)

@@ -87,11 +87,6 @@ def _shop_in_browser(shop, browser, shopper):
     page.close()
 
 
-def _php_requests(shop):
-    log = (shop.site.folder / "log/php-access.log").read_text("utf-8", "replace")
-    return len([line for line in log.splitlines() if "wp-cron.php" not in line])
-
-
 def _count_requests(shop, browser, shopper):
     """Returns the requests to PHP for each view of a product page in the browser."""
     names = ("mug", "lamp", "rug", "products")
@@ -101,11 +96,11 @@ def _count_requests(shop, browser, shopper):
     urls = [_absolute(shop, shop.pages[name]) for name in names]
     for url in urls:
         page.open(url)
-    before = _php_requests(shop)
+    before = shop.site.page_requests()
     for number in range(VIEWS):
         page.open(urls[number % len(urls)])
     page.close()
-    return round((_php_requests(shop) - before) / VIEWS, 2)
+    return round((shop.site.page_requests() - before) / VIEWS, 2)
 
 
 def _shot(shop, browser, shopper, url, replaced):

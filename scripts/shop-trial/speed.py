@@ -1,4 +1,4 @@
-"""Measures how many pages per second an anonymous visitor and a customer with a cart get."""
+"""Measures how many pages per second visitors get, and how many of the views of customers with a cart cause a request to PHP."""
 
 import http.client
 import threading
@@ -7,6 +7,9 @@ import time
 import checks
 
 SECONDS, CLIENTS, MOST_VIEWS = 5, 4, 15
+PRODUCTS = ("mug", "cup", "lamp", "rug")
+# Customers who look at products for some minutes, one page each second.
+CUSTOMERS, BROWSING_SECONDS, PAUSE_SECONDS = 5, 300, 1
 
 
 def _measure(shop, urls, cookies):
@@ -21,21 +24,48 @@ def _measure(shop, urls, cookies):
             counts[client] += 1
             number += 1
 
-    threads = [threading.Thread(target=request, args=(client,)) for client in range(CLIENTS)]
+    _run(request, range(CLIENTS))
+    return round(sum(counts) / SECONDS)
+
+
+def _run(work, items):
+    threads = [threading.Thread(target=work, args=(item,)) for item in items]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return round(sum(counts) / SECONDS)
+
+
+def _browse(shop, urls, customers):
+    """Returns the requests to PHP for each view of customers who look at products at the same time.
+
+    The requests include those of Myriad itself, such as refreshes and verifications of pages.
+    """
+    views, end = [0] * len(customers), time.monotonic() + BROWSING_SECONDS
+
+    def browse(number):
+        while time.monotonic() < end:
+            customers[number].get(urls[(number + views[number]) % len(urls)])
+            views[number] += 1
+            time.sleep(PAUSE_SECONDS)
+
+    before = shop.site.page_requests()
+    _run(browse, range(len(customers)))
+    return round((shop.site.page_requests() - before) / sum(views), 3)
 
 
 def run(shop):
     """Returns the pages per second of two kinds of visitors, for pages of products. The client in Python limits high values."""
-    (guest,) = shop.add_shoppers([("", "")])
-    urls = [shop.pages[name] for name in ("mug", "cup", "lamp", "rug")]
+    guest, *customers = shop.add_shoppers([("", "")] * (1 + CUSTOMERS))
+    for shopper in (guest, *customers):
+        shopper.add_by_script(guest.box)
+    urls = [shop.pages[name] for name in PRODUCTS]
     for url in urls:
         shop.site.bystander().send("GET", url)
-    guest.add_by_script(guest.box)
     for url in urls:
         checks.warm(shop, guest, url, MOST_VIEWS)
-    return {"pages per second, anonymous": _measure(shop, urls, ""), "pages per second, customer with a cart": _measure(shop, urls, guest.visitor.cookie_field("/"))}
+    return {
+        f"requests to PHP per view, {CUSTOMERS} other customers with a cart for {BROWSING_SECONDS // 60} minutes": _browse(shop, urls, customers),
+        "pages per second, anonymous": _measure(shop, urls, ""),
+        "pages per second, customer with a cart": _measure(shop, urls, guest.visitor.cookie_field("/")),
+    }
