@@ -28,7 +28,7 @@ use myriad_exchange::runtime::CachePlace;
 
 /// Page whose refresh differed. The refreshed page is fetched again, to find out whether the difference is noise.
 pub(crate) struct NoiseCheck {
-    /// Stored page that the first of these fetches replaced.
+    /// Stored page that the refresh, the first of the fetches, replaced.
     pub before: Page,
     /// Result of the refresh, if two fetches differed and the page is fetched for the third time; otherwise `None`.
     pub first: Option<Page>,

@@ -207,7 +207,7 @@ impl PurgeLog {
             }
             let len = news.read_records(&bytes);
             self.at += len as u64;
-            // A torn record.
+            // Bytes other than zero after the last intact record are a record that was not written completely.
             self.has_unwritten |= bytes[len..].iter().any(|byte| *byte != 0);
         } else if let Some(bytes) = read(&path(&self.root))? {
             let reading = PurgeSet::read(&bytes);

@@ -46,6 +46,7 @@ pub struct RequestBody {
 
 /// Source of the bytes of a request body.
 enum RequestBodySource {
+    /// No source: the body is empty.
     Nothing,
     /// Read from the socket of an HTTP/1 connection.
     Socket(Rc<SocketBody>),

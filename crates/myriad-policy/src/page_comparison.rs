@@ -75,7 +75,7 @@ impl Noise {
         Some(Noise(places))
     }
 
-    /// Returns whether no place differs.
+    /// Returns whether there are no places with noise.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

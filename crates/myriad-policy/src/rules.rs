@@ -200,7 +200,7 @@ pub struct UseStale {
     pub timeout: bool,
     /// `invalid_header`: true to serve an expired page if the origin sent an empty or invalid response.
     pub invalid_header: bool,
-    /// `updating`: true to serve an expired page while the page is being refreshed, by another request or in the background.
+    /// `updating`: true to serve an expired page while it is being refreshed, by another request or in the background.
     pub updating: bool,
     /// `http_500`: true to serve an expired page if the origin responded with 500.
     pub http_500: bool,

@@ -54,6 +54,6 @@ pub struct StickyCookie {
 pub enum StickyExpiry {
     /// Lifetime in seconds.
     Seconds(u64),
-    /// `max`: the latest possible date.
+    /// `expires=max`: the latest possible date.
     Max,
 }

@@ -197,8 +197,8 @@ impl Http2Client {
         self.is_open() && self.streams() < most as usize
     }
 
-    /// Stops opening streams, and notifies the origin by `GOAWAY` (RFC 9113 §6.8). Does nothing if no more streams are
-    /// opened already.
+    /// Stops opening streams, and notifies the origin by `GOAWAY` (RFC 9113 §6.8). Does nothing if the connection opens
+    /// no more streams already, such as after a `GOAWAY` of the origin.
     pub fn shut_down(&mut self) {
         if !self.closing {
             self.go_away(ErrorCode::NoError);

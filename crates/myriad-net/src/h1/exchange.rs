@@ -26,7 +26,9 @@ const DRAIN_MS: u64 = 30_000;
 
 /// Next action of the HTTP/1 driver after an exchange.
 pub(super) enum NextState {
+    /// Wait for the next request, of which the buffers may contain a part already.
     KeepAlive(Box<RequestBuffers>),
+    /// Close the connection immediately.
     Close,
     /// Close the connection once the work after the response (such as a cache refresh) has finished or timed out.
     CloseAfterWork(PostResponseWork),

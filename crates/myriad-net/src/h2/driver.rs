@@ -52,7 +52,9 @@ pub(super) enum CloseReason {
 
 /// Reason why writing stopped.
 enum WriteStop {
+    /// The connection failed, or the client closed it.
     Gone,
+    /// The client read more slowly than `client_min_rate`.
     TooSlow,
 }
 

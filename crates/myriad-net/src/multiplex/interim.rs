@@ -26,7 +26,7 @@ impl Interims {
         *self.driver.borrow_mut() = Some(driver.clone());
     }
 
-    /// Adds an interim response to the queue.
+    /// Adds an interim response to the queue, and wakes the driver.
     pub(crate) fn push(&self, interim: Interim) {
         self.waiting.borrow_mut().push(interim);
         self.wake_driver();

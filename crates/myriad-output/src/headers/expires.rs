@@ -13,8 +13,11 @@ use myriad_exchange::runtime::ExpiresRule;
 
 /// Effect of `expires` on a response.
 enum ExpiresResult {
+    /// The response is unchanged.
     Off,
+    /// The response is already expired: `Expires` is the start of the Unix epoch.
     Epoch,
+    /// `Expires` is at the end of 2037, and `max-age` is ten years.
     Max,
     /// Lifetime of the response in seconds; negative for a time in the past.
     In(i64),

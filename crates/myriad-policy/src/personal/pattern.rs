@@ -16,8 +16,11 @@ pub(super) struct CookiePattern {
 /// Rest of the cookie name, after the stem, that a pattern matches.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum NameRest {
+    /// No further text, except the index of a PHP array, such as `[a]`.
     Nothing,
+    /// Any text, including none.
     Anything,
+    /// One or more hexadecimal digits, with letters in lower case.
     HexDigits,
     /// Any text and this suffix, converted by [`as_php`].
     Suffix(Box<[u8]>),

@@ -6,7 +6,8 @@ use super::{PurgeCommand, PurgeTarget, Tags};
 /// tags; the rest is ignored.
 const MOST: usize = 256;
 
-/// Parses an `X-LiteSpeed-Purge` field for pages of `host`, and appends its purges to `out`.
+/// Parses an `X-LiteSpeed-Purge` field for pages of `host`, and appends its purges to `out`. Stops once `out` has
+/// [`MOST`] purges.
 ///
 /// Lists are separated by `;`. A list contains `*` (all pages of the host), paths, and tags (`tag=NAME` or a plain
 /// name), optionally after `public`; `stale` makes its purges soft. Lists with `private` are ignored, because pages of

@@ -130,9 +130,13 @@ pub(crate) struct State<M: Metadata> {
 
 /// Result of an attempt to read the next piece of the body.
 pub(crate) enum Chunk {
+    /// Next piece of the body.
     Bytes(Bytes),
+    /// The body is complete, and all of it has been read.
     End,
+    /// The fetch was aborted or failed, or its response is not shared.
     Aborted(Abort),
+    /// No further piece has arrived yet.
     NotYet,
 }
 

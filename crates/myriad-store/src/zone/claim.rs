@@ -212,8 +212,11 @@ fn shared_address<M: Metadata>(address: Option<[u64; 2]>, previous: Option<&Obje
 
 /// Result of the search for a fetch in progress that a request may join.
 enum RunningFlight<M: Metadata> {
+    /// Fetch that the request may join.
     Flight(Arc<Flight<M>>),
+    /// A fetch in progress cannot be joined, because its body is too long for memory.
     Oversized,
+    /// No fetch in progress is suitable.
     None,
 }
 

@@ -79,7 +79,9 @@ struct ScheduledCertificate {
 
 /// Next task of the agent's thread.
 enum AgentTask {
+    /// Order a certificate for this slot, or renew it.
     Order(Arc<CertificateSlot>),
+    /// Query the authority for renewal information about the certificate in this slot.
     Information(Arc<CertificateSlot>),
 }
 

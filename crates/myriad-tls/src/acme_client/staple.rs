@@ -157,7 +157,9 @@ impl OcspStaple {
 
 /// Reason why there is no good OCSP response to staple.
 enum StapleError {
+    /// No OCSP response was received from the responder.
     Unanswered(ResponderError),
+    /// The OCSP response is invalid, or its status is not good.
     Answer(OcspError),
 }
 

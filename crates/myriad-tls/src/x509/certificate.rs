@@ -145,8 +145,8 @@ impl<'a> Certificate<'a> {
         ways.any(|algorithm| algorithm.verify_signature(key.bytes, message, signature).is_ok())
     }
 
-    /// Returns true if this certificate issued `other`: the subject is the issuer of `other`, and the key verifies its
-    /// signature.
+    /// Returns true if this certificate issued `other`: its subject is the issuer of `other`, and its key verifies the
+    /// signature of `other`.
     pub fn has_issued(&self, other: &Certificate<'_>, algorithms: Algorithms<'_>) -> bool {
         self.subject == other.issuer && is_signed_by(&other.signed, &self.public_key, algorithms)
     }

@@ -21,8 +21,11 @@ const AHEAD: usize = 64 << 10;
 /// Asking --response--> Body --complete--> Over
 /// ```
 enum IncludeState {
+    /// The subrequest is in progress.
     Asking(SubrequestFuture),
+    /// The response is being read.
     Body(BoxBody),
+    /// The response is complete, or failed.
     Over,
 }
 
