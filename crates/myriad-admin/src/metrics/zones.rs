@@ -133,7 +133,8 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
     for (name, stats, _) in &disk {
         family.line(&[("zone", name), ("tier", "disk")], stats.evictions);
     }
-    leak_guard(runtime, page);
+    zone_counters(runtime, &LEAK_GUARD, page);
+    zone_counters(runtime, &OPTIMIZER, page);
     let mut family = page.counter("cache_purged_total", "Pages removed from memory by purges");
     for (name, stats) in &memory {
         family.line(&[("zone", name)], stats.purged);
@@ -143,43 +144,74 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
 /// Name, description and value of a counter of a cache zone.
 type ZoneCounter = (&'static str, &'static str, fn(&PageZone) -> u64);
 
-/// Appends the counters of the leak guard for each cache zone.
-fn leak_guard(runtime: &Runtime, page: &mut MetricsPage) {
+/// Counters of the leak guard.
+static LEAK_GUARD: [ZoneCounter; 8] = [
+    (
+        "cache_leaks_total",
+        "Findings of the leak guard: responses with data of a visitor, and pages that depend on an input which is not in their key",
+        |zone| zone.leaks.found(),
+    ),
+    ("cache_leak_checks_total", "Requests to origins that verified a leak", |zone| {
+        zone.leaks.verifications()
+    }),
+    (
+        "cache_leak_unsearched_total",
+        "Responses that were not shared because they could not be searched for data of the visitor",
+        |zone| zone.leaks.unsearched(),
+    ),
+    (
+        "cache_leak_samples_total",
+        "Stored pages that the leak guard verified by requests of the server",
+        |zone| zone.leak_samples.counts.pages.load(Relaxed),
+    ),
+    ("cache_leak_sample_requests_total", "Requests to origins that verified stored pages", |zone| {
+        zone.leak_samples.counts.requests.load(Relaxed)
+    }),
+    (
+        "cache_leak_sample_milliseconds_total",
+        "Time that origins needed for requests that verified stored pages, in milliseconds",
+        |zone| zone.leak_samples.counts.origin_ms.load(Relaxed),
+    ),
+    ("cache_leak_samples_over_budget_total", "Verifications that the budget did not permit", |zone| {
+        zone.leak_samples.counts.over_budget.load(Relaxed)
+    }),
+    ("cache_leak_samples_unstable_total", "Verifications of pages that differ at each request", |zone| {
+        zone.leak_samples.counts.unstable.load(Relaxed)
+    }),
+];
+
+/// Counters of the page optimizer.
+static OPTIMIZER: [ZoneCounter; 5] = [
+    ("cache_optimized_forms_total", "Optimized forms of stored pages", |zone| {
+        zone.optimized.forms.load(Relaxed)
+    }),
+    (
+        "cache_optimizer_unchanged_total",
+        "Stored pages without an optimized form: they cannot be optimized, or no filter changed them",
+        |zone| zone.optimized.unchanged.load(Relaxed),
+    ),
+    (
+        "cache_optimized_forms_revoked_total",
+        "Optimized forms whose use ended because a style sheet, script or image had changed",
+        |zone| zone.optimized.revoked.load(Relaxed),
+    ),
+    (
+        "cache_optimizer_saved_bytes_total",
+        "Bytes by which optimized forms are shorter than their pages",
+        |zone| zone.optimized.bytes_saved.load(Relaxed),
+    ),
+    (
+        "cache_optimizer_milliseconds_total",
+        "Time of the threads that optimized pages, in milliseconds",
+        |zone| zone.optimized.filter_ms.load(Relaxed),
+    ),
+];
+
+/// Appends counters for each cache zone.
+fn zone_counters(runtime: &Runtime, counters: &[ZoneCounter], page: &mut MetricsPage) {
     let mut zones: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), zone)).collect();
     zones.sort_by_key(|(name, _)| *name);
-    let families: [ZoneCounter; 8] = [
-        (
-            "cache_leaks_total",
-            "Findings of the leak guard: responses with data of a visitor, and pages that depend on an input which is not in their key",
-            |zone| zone.leaks.found(),
-        ),
-        ("cache_leak_checks_total", "Requests to origins that verified a leak", |zone| {
-            zone.leaks.verifications()
-        }),
-        (
-            "cache_leak_unsearched_total",
-            "Responses that were not shared because they could not be searched for data of the visitor",
-            |zone| zone.leaks.unsearched(),
-        ),
-        (
-            "cache_leak_samples_total",
-            "Stored pages that the leak guard verified by requests of the server",
-            |zone| zone.leak_samples.counts.pages.load(Relaxed),
-        ),
-        ("cache_leak_sample_requests_total", "Requests to origins that verified stored pages", |zone| {
-            zone.leak_samples.counts.requests.load(Relaxed)
-        }),
-        ("cache_leak_sample_milliseconds_total", "Time that origins needed for these requests", |zone| {
-            zone.leak_samples.counts.origin_ms.load(Relaxed)
-        }),
-        ("cache_leak_samples_over_budget_total", "Verifications that the budget did not permit", |zone| {
-            zone.leak_samples.counts.over_budget.load(Relaxed)
-        }),
-        ("cache_leak_samples_unstable_total", "Verifications of pages that differ at each request", |zone| {
-            zone.leak_samples.counts.unstable.load(Relaxed)
-        }),
-    ];
-    for (name, help, value) in families {
+    for (name, help, value) in counters {
         let mut family = page.counter(name, help);
         for (zone_name, zone) in &zones {
             family.line(&[("zone", zone_name)], value(zone));

@@ -1,6 +1,7 @@
 //! Check of the files from which an optimized form was made.
 
 use std::sync::LazyLock;
+use std::sync::atomic::Ordering::Relaxed;
 
 use myriad_base::bounded::Lru;
 use myriad_exchange::exchange::Exchange;
@@ -23,17 +24,16 @@ static VERSIONS: LazyLock<Mutex<Lru<u64, (u64, u64)>>> = LazyLock::new(|| Mutex:
 /// next request gets the original, and causes a new form.
 pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
     let (mut exchange, page) = (exchange.snapshot(), page.clone());
-    // The zone must outlive the check.
     let held = cached.to_owned();
     tokio::task::spawn_local(Box::pin(async move {
         let Some(form) = page.replacement() else { return };
         for file in form.state().files() {
             if current_version(&mut exchange, file).await != file.version {
                 form.state().revoke();
+                held.cache.zone.optimized.revoked.fetch_add(1, Relaxed);
                 break;
             }
         }
-        drop(held);
     }));
 }
 

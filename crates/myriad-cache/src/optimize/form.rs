@@ -1,5 +1,7 @@
 //! Metadata of the optimized form of a page.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use myriad_http::lines::lines_named;
 use myriad_net::clock::now_ms;
 use myriad_store::Body;
@@ -28,6 +30,7 @@ pub(super) fn form_meta(page: &Page, cut: &[u8], body: &Body) -> PageMeta {
 pub(super) fn refuse(cached: CacheContext<'_>, page: &Page, reason: &str) {
     let report = serde_json::json!({ "reason": reason }).to_string();
     let state = OptimizedState::new(cached.cache.optimize, Vec::new(), Vec::new(), report, now_ms());
+    cached.cache.zone.optimized.unchanged.fetch_add(1, Relaxed);
     // Fails if the page is not stored any more.
     let _ = cached.cache.zone.zone.replace(page, None, state, now_ms());
 }

@@ -157,10 +157,12 @@ impl PageWork {
         let report = report_of(&made.reports);
         let zone = Arc::clone(&self.held.cache.zone);
         if html.as_bytes() == text {
+            zone.optimized.unchanged.fetch_add(1, Relaxed);
             let state = self.state(own.files, Vec::new(), report);
             let _ = zone.zone.replace(&self.page, None, state, now_ms());
             return Ok(());
         }
+        let html_bytes = html.len();
         let mut names = Vec::new();
         for bundle in &made.bundles {
             // Without space for its bundles, the page is tried again at a later hit.
@@ -171,6 +173,9 @@ impl PageWork {
         let meta = form_meta(&self.page, &cut, &body);
         let alternatives = first_encodings(&self.exchange, meta.view(), &body);
         let state = self.state(own.files, names, report);
+        let saved = text.len().saturating_sub(html_bytes) as u64;
+        zone.optimized.forms.fetch_add(1, Relaxed);
+        zone.optimized.bytes_saved.fetch_add(saved, Relaxed);
         // Fails if the page is not stored any more, or if memory is short.
         let _ = zone.zone.replace(
             &self.page,
@@ -223,12 +228,14 @@ impl PageWork {
     ) -> Option<Result<OptimizedPage, String>> {
         let (sender, receiver) = oneshot::channel();
         let (options, budget_ppm) = (self.rules.options.clone(), self.rules.budget_ppm);
-        let zone = Arc::as_ptr(&self.held.cache.zone) as u64;
-        let key = xxh3_64_with_seed(&self.page.generation().to_le_bytes(), !zone);
+        let zone = Arc::clone(&self.held.cache.zone);
+        let key = xxh3_64_with_seed(&self.page.generation().to_le_bytes(), !(Arc::as_ptr(&zone) as u64));
         let submitted = self.exchange.request.site.worker.encoder.submit(key, move || {
             let began = Instant::now();
             let result = optimize(&page, &resources, &options);
-            CORE_TIME.charge(budget_ppm, began.elapsed().as_millis() as u64);
+            let took_ms = began.elapsed().as_millis() as u64;
+            CORE_TIME.charge(budget_ppm, took_ms);
+            zone.optimized.filter_ms.fetch_add(took_ms, Relaxed);
             // Nobody waits any more if the worker ends.
             let _ = sender.send(result);
         });

@@ -46,7 +46,7 @@ pub use folder_creator::FolderCreator;
 pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts, SuspectedPage};
 pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;
-pub use optimized::{FileVersion, OptimizedState};
+pub use optimized::{FileVersion, OptimizedCounts, OptimizedState};
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;

@@ -3,6 +3,21 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
+/// Counters of the page optimizer for a zone.
+#[derive(Debug, Default)]
+pub struct OptimizedCounts {
+    /// Number of optimized forms.
+    pub forms: AtomicU64,
+    /// Number of pages without an optimized form: they cannot be optimized, or no filter changed them.
+    pub unchanged: AtomicU64,
+    /// Number of forms whose use ended because one of their files had changed.
+    pub revoked: AtomicU64,
+    /// Number of bytes by which the forms are shorter than their pages, without bundles.
+    pub bytes_saved: AtomicU64,
+    /// Time that the filters took, in milliseconds.
+    pub filter_ms: AtomicU64,
+}
+
 /// State of the optimized form of a page, or the result that the page has none.
 #[derive(Debug, Default)]
 pub struct OptimizedState {

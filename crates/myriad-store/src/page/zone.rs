@@ -14,8 +14,9 @@ use myriad_policy::{EntityTag, Lifetime, PageHistory};
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
-    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, PageMarks, ProxiedFacts, PurgeLog, PurgeResults,
-    RecentPurges, StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts, ZoneCounts,
+    FetchLimiter, FolderCreator, LeakRecords, LeakSamples, OptimizedCounts, PageMarks, ProxiedFacts,
+    PurgeLog, PurgeResults, RecentPurges, StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts,
+    ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
@@ -210,6 +211,8 @@ pub struct PageZone {
     pub leaks: LeakRecords,
     /// State of the sampled verifications of the leak guard.
     pub leak_samples: LeakSamples,
+    /// Counters of the page optimizer.
+    pub optimized: OptimizedCounts,
 }
 
 /// Folder of a zone's files. It does not change while the zone exists.
@@ -234,6 +237,7 @@ impl PageZone {
             fetches: Arc::default(),
             leaks: LeakRecords::default(),
             leak_samples: LeakSamples::default(),
+            optimized: OptimizedCounts::default(),
         }
     }
 

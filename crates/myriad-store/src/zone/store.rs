@@ -172,7 +172,7 @@ impl<M: Metadata> Zone<M> {
                 selection: object.selection().cloned(),
                 generation: self.inner.sequence.fetch_add(1, Relaxed),
                 stored_at: object.stored_at(),
-                fresh_until: u64::MAX,
+                fresh_until: object.fresh_until(),
                 alternatives,
                 now,
             };
