@@ -248,7 +248,7 @@ impl FileStore {
     /// to evict, whose key's pages are also dropped from memory. Returns false if nothing was deleted.
     fn evict_one(&self) -> bool {
         if !self.lease.is_held() {
-            // The file could not be removed, and memory would lose a page.
+            // Without the lease, the file may not be removed, and dropping the page from memory would be a loss.
             return false;
         }
         if self.file_index.lock().doomed() > 0 {

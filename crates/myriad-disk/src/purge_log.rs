@@ -136,7 +136,7 @@ impl PurgeLog {
             return self.write_whole();
         };
         if let Err(error) = file.write_all_at(&bytes, self.at).and_then(|()| file.sync_data()) {
-            // Part of the records may be on disk.
+            // Part of the records may be on disk, so the next attempt rewrites the log.
             (self.file, self.has_unwritten) = (None, true);
             return Err(error);
         }

@@ -24,7 +24,8 @@ pub(super) fn begin(request: &Request, place: &Place, answer: &ContentResponse) 
     if let Some(line) = &place.headers.own.hsts_line
         && request.is_https_from_client()
     {
-        // It precedes the fields of the site: browsers use the first (RFC 6797 section 8.1).
+        // `Strict-Transport-Security` of this server precedes a field of the site: browsers use the first (RFC 6797
+        // section 8.1).
         head.append_lines(line);
     }
     let alternatives = &place.headers.own.alt_svc;

@@ -70,7 +70,8 @@ impl Permission {
     /// Returns the permission after a comparison without a difference, which a request at `compared_ms` caused.
     fn renewed(earlier: Option<&Self>, compared_ms: u64) -> Self {
         let pause_ms = match earlier {
-            // The time is that of this request if it was sampled, and of another one at the same time otherwise.
+            // `is_due` has set the time to that of the sampled request. If it differs, another request caused this
+            // comparison, and the pause does not change.
             Some(earlier) if earlier.compared_ms != compared_ms => earlier.pause_ms,
             Some(earlier) => earlier.pause_ms.saturating_mul(2).min(MAX_PAUSE_MS),
             None => MIN_PAUSE_MS,
@@ -206,7 +207,7 @@ pub(super) fn begin(
 
 /// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains.
 pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
-    // Most responses are for other requests, and their fields are not searched.
+    // Only responses to requests of `begin` are searched.
     let Some(pending) = request.outcome.feature_state.get::<PendingComparison>() else { return };
     let Some(Comparison { visitor, in_flight, awaited }) = pending.0.borrow_mut().take() else {
         return;
@@ -220,7 +221,7 @@ pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
     if let (Some(class), Some(version)) = (class, version) {
         RESULTS.permit(request, version, class);
     } else if let Some(awaited) = &awaited {
-        // Those who wait for the result go to the origin.
+        // Requests that wait for the result are then sent to the origin.
         RESULTS.seen.lock().remove(&awaited.page_of_class);
     }
     let (Some(class), Some(rules)) = (class, rules::of(request)) else { return };

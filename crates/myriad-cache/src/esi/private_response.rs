@@ -118,7 +118,7 @@ pub(super) fn look_up(exchange: &mut Exchange, cache: &CachePlace) -> Result<Pri
 /// Stores the origin's response to a request of [`look_up`] for its visitor, if the origin permits it. The body of the
 /// response is then read, and replaced by one that returns the same data.
 pub(crate) async fn store(request: &Request, response: &mut OriginResponse) {
-    // Most responses are for other requests.
+    // Only requests for which `look_up` returned `Missing` have this state.
     let Some(pending) = request.outcome.feature_state.get::<Pending>() else { return };
     let (Some(PendingResponse { visitor, key, in_flight }), Some(rules)) =
         (pending.0.borrow_mut().take(), rules::of(request))

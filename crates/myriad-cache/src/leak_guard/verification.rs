@@ -41,7 +41,7 @@ impl Verification {
         let found = leaked_value(request, kind, &value, &what);
         match kind {
             LeakKind::Cookie | LeakKind::UserAgent | LeakKind::LoggedIn => {}
-            // Each response has a new value.
+            // Each response has a new value, so a further fetch could not verify it.
             LeakKind::NewCookie | LeakKind::FormToken => {
                 confirm(request, cache, &found, valid_ms);
                 return None;
@@ -51,7 +51,7 @@ impl Verification {
                 return None;
             }
         }
-        // The request may change data.
+        // A request that may change data is not repeated.
         if !shared_fetch_headers::is_repeatable(request)
             || !cache.zone.leaks.begin_verification(&found, myriad_net::clock::now_ms())
         {

@@ -414,7 +414,7 @@ fn session_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
             }
             _ => return Err(args.invalid(index, "off, none, builtin[:sessions] or shared:name:size")),
         };
-        // If both are given, the last applies: every cache is shared by all workers here.
+        // If both `builtin` and `shared` are given, the last applies: here, all workers share every cache.
         if sessions > 0 {
             cache = SessionCache::Stored { name: name.to_owned(), sessions };
         }

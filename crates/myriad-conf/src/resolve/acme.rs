@@ -20,7 +20,7 @@ impl Builder<'_> {
         let name = String::from_utf8_lossy(&node.args[0].text).into_owned();
         let mut issuer = default_settings::acme_issuer(self.registry, name.clone(), node.span);
         let errors = self.findings.len();
-        // The name is part of a path.
+        // The name becomes a component of file paths.
         if name.is_empty() || name.contains(['/', '\0']) || name.starts_with('.') {
             let message = format!("invalid issuer name \"{name}\"");
             self.findings.push(Diagnostic::error(node.args[0].span, message));
@@ -186,7 +186,7 @@ fn identifiers(name: &str) -> Option<Vec<AcmeIdentifier>> {
             && !label.starts_with('-')
             && !label.ends_with('-')
     };
-    // RFC 1035 section 2.3.4.
+    // Maximum lengths of names and labels: RFC 1035 section 2.3.4.
     if bare.len() > 253 || !bare.split('.').all(is_label) {
         return None;
     }

@@ -144,7 +144,7 @@ impl Builder<'_> {
         for (server, listen) in servers {
             let tls = &server.settings.tls;
             if !tls.certificates.is_empty() {
-                // Later servers without a certificate use this one.
+                // Later servers without a certificate use the certificate of this server.
                 return;
             }
             if !tls.reject_handshake {

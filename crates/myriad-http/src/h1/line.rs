@@ -172,7 +172,7 @@ fn class_of(name: &[u8], rules: LineRules) -> Result<u8, ParseError> {
     }
     Err(match name.iter().find(|&&byte| CLASS[usize::from(byte)] == REFUSED) {
         Some(b'\r') => ParseError::BareCarriageReturn,
-        // Without such a byte, the name is empty or not a token.
+        // `None`: the name has no refused byte, so it is empty or not a token.
         Some(b' ' | b'\t') | None => ParseError::InvalidFieldName,
         Some(_) => ParseError::ControlByte,
     })

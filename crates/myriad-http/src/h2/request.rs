@@ -132,7 +132,7 @@ impl<'a> RequestBuilder<'a> {
 
     fn add_regular_field(&mut self, name: &[u8], value: &[u8]) -> Result<(), ParseError> {
         match name {
-            // RFC 9113 §8.2.2.
+            // RFC 9113 §8.2.2: fields about the connection make the request malformed.
             b"connection" | b"keep-alive" | b"proxy-connection" | b"transfer-encoding" | b"upgrade" => {
                 return Err(ParseError::ConnectionField);
             }

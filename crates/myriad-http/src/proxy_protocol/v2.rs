@@ -39,7 +39,7 @@ fn addresses(family: u8, payload: &[u8]) -> Result<Option<ProxyAddresses<'_>>, I
     let width = match family {
         INET => 4,
         INET6 => 16,
-        // Unix sockets, and address families that are not defined yet.
+        // Unix sockets, and address families that are not defined yet, provide no IP addresses.
         _ => return Ok(None),
     };
     let split = |bytes: &'_ [u8], at: usize| -> Result<usize, InvalidProxyHeader> {

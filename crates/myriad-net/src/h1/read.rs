@@ -36,7 +36,7 @@ pub(super) async fn read_head<S: Service>(
     if first {
         connection.deadline.set(service.limits(connection).header_timeout_ms);
     }
-    // On a TLS connection the header was read before the handshake.
+    // On a TLS connection the PROXY protocol header was read before the handshake.
     let announced = first && service.expects_proxy_header(connection) && !service.is_secure(connection);
     let mut reader =
         HeadReader { buffers: carried, announced, first, timed: first, began: None, slow: None, parsed: 0 };

@@ -35,7 +35,7 @@ impl HeadEdit for MoreHeaders {
         head: &mut ResponseText,
     ) {
         for run in self.runs.iter().filter(|run| run.when.covers(status, answer)) {
-            // The values are evaluated before fields are removed, because they may read them.
+            // The values are evaluated before fields are removed, because values may read these fields.
             let values = values(request, frame, run, head);
             if !run.out.is_empty() {
                 head.retain(|line| !run.out.cover(line));

@@ -31,7 +31,7 @@ const SOURCES: [ValiditySource; 8] = [
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct LifetimeExtras {
-    // Usually, both equal `fresh_until`.
+    // Usually, `stale_updating_until` and `stale_error_until` equal `fresh_until`.
     stale_updating_until: u64,
     stale_error_until: u64,
     born: Option<u64>,

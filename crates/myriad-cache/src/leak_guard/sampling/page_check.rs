@@ -113,7 +113,7 @@ async fn check(prober: &Prober, page: &Page) {
             return;
         }
     };
-    // All fetches of such a page send the same fields: a difference is a change without a purge.
+    // With shared fetches, all fetches of a page send the same fields, so a difference is a change without a purge.
     let is_shared_fetch = prober.cached().cache.rules.shared_fetch.on;
     if let Some(difference) = stable.describe_difference(&rendering_of(page)).filter(|_| !is_shared_fetch) {
         if depends_on_browser(prober, &stable, &base, &varies).await {
@@ -191,7 +191,7 @@ async fn vary(prober: &Prober, stable: &StableRendering, (base, varies): (Fields
     let repeated = repeated.and_then(|field| inputs.iter().find(|input| input.name() == field.as_bytes()));
     if let Some(input) = repeated {
         if input.name() == b"referer" {
-            // Forms contain the page before, to return to it.
+            // Forms contain the URL of the previous page (`Referer`), to return to that page.
             report::note_unkeyed(prober, input, "");
         } else {
             let found = Dependence { input, difference: None, valid_ms: valid_ms(page), visitor: None };

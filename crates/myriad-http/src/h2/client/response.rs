@@ -66,7 +66,7 @@ impl ResponseBuilder {
             ParseError::HeaderTooLarge => RequestFailure::TooLarge,
             error => RequestFailure::Malformed(error),
         })?;
-        // RFC 9113 §8.2.2.
+        // RFC 9113 §8.2.2: fields about the connection make the response malformed.
         if is_connection_field(name) {
             return Err(RequestFailure::Malformed(ParseError::ConnectionField));
         }

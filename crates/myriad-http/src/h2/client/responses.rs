@@ -198,7 +198,7 @@ const LONG: RequestFailure = RequestFailure::Broken("more data than specified in
 /// (`end`) although its `Content-Length` announced a body.
 fn begin(stream: &mut ClientStream, head: &ResponseHead, end: bool) -> Result<(), RequestFailure> {
     match head.status {
-        // RFC 9113 §8.6.
+        // RFC 9113 §8.6: HTTP/2 has no switch of protocols.
         101 => return Err(RequestFailure::Broken("status 101, which HTTP/2 does not support")),
         100..200 if end => return Err(RequestFailure::Broken("interim response with END_STREAM")),
         100..200 if stream.interim == MAX_INTERIM => {

@@ -150,7 +150,7 @@ impl QpackDecoder {
         }
         let news = self.table.inserted() - self.acknowledged;
         if news > 0 {
-            // RFC 9204 §4.4.3.
+            // Instruction "Insert Count Increment" (RFC 9204 §4.4.3).
             integer::write(&mut self.out, 0, 6, usize::try_from(news).unwrap_or(usize::MAX));
             self.acknowledged += news;
         }

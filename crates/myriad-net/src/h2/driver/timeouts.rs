@@ -74,7 +74,7 @@ impl<S: Service> Driver<S> {
             return self.wait_for_client(cx);
         }
         if matches!(clock, DeadlineKind::Head(_)) && self.head_is_slow(cx) {
-            // Treated as an expired deadline.
+            // A head that arrives too slowly is treated like an expired deadline.
         } else if self.connection.deadline.poll_expired(cx).is_pending() {
             return Poll::Pending;
         }
