@@ -68,7 +68,7 @@ fn page_is_graded_and_savings_are_shown() {
     let text = audit(server.port, "/", &[]);
     let text = String::from_utf8(text.stdout).expect("UTF-8");
     assert!(
-        text.contains("combine_css              1 request in 1 place") && text.contains("/missing.png"),
+        text.contains("combine_css               1 request in 1 place") && text.contains("/missing.png"),
         "{text}"
     );
 }

@@ -125,7 +125,13 @@ pub fn audit(
     let points = checks.iter().map(|(weight, check)| weight * check.points).sum::<u32>() / weights;
     let optimized_tokens =
         tokenize(&optimized.html, &options.limits).map_err(|refusal| refusal.to_string())?;
-    let optimized_scan = scan(&optimized.html, &optimized_tokens, &page.url);
+    let mut optimized_scan = scan(&optimized.html, &optimized_tokens, &page.url);
+    // New preloads name files that browsers request in any case.
+    let named = scanned.urls();
+    optimized_scan.resources.retain(|resource| {
+        !matches!(resource.kind, ResourceKind::Font | ResourceKind::Preload)
+            || resource.url.as_ref().is_some_and(|url| named.contains(url))
+    });
     let totals_after = Facts::new(page, &optimized_scan, resources, &optimized).totals();
     Ok(PageAudit {
         url: page.url.to_string(),
@@ -421,6 +427,14 @@ mod tests {
             (AuditGrade::A, 100, 4, 1),
             "{audit:?}"
         );
+    }
+
+    #[test]
+    fn preloads_are_no_further_requests() {
+        let sheet = "@font-face{font-family:f;src:url(f.woff2)}body{font-family:f}";
+        let audit = audited("<link rel=stylesheet href=/a.css><p>", vec![good("/a.css", "text/css", sheet)]);
+        let hints = audit.filters.iter().find(|report| report.filter == FilterName::HintPreloadSubresources);
+        assert_eq!((hints.map(|report| report.changed), audit.requests_after), (Some(1), 1));
     }
 
     #[test]

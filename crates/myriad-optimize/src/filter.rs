@@ -18,24 +18,30 @@ pub enum FilterName {
     RewriteCss,
     /// Removes white space and comments from scripts.
     RewriteJavascript,
+    /// Adds `width` and `height` to images.
+    InsertImageDimensions,
     /// Adds `loading="lazy"` to images below the first screen.
     LazyloadImages,
     /// Adds `decoding="async"` to images that are loaded lazily (no filter of mod_pagespeed).
     DecodeImagesAsync,
+    /// Adds preloads of the font and the image of the first screen.
+    HintPreloadSubresources,
     /// Adds `fetchpriority="high"` to the image that is probably the largest (no filter of mod_pagespeed).
     PrioritizeLargestImage,
 }
 
 impl FilterName {
     /// All filters in the order of reports.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 10] = [
         Self::CollapseWhitespace,
         Self::CombineCss,
         Self::InlineCss,
         Self::RewriteCss,
         Self::RewriteJavascript,
+        Self::InsertImageDimensions,
         Self::LazyloadImages,
         Self::DecodeImagesAsync,
+        Self::HintPreloadSubresources,
         Self::PrioritizeLargestImage,
     ];
 
@@ -52,8 +58,10 @@ impl FilterName {
             Self::InlineCss => "inline_css",
             Self::RewriteCss => "rewrite_css",
             Self::RewriteJavascript => "rewrite_javascript",
+            Self::InsertImageDimensions => "insert_image_dimensions",
             Self::LazyloadImages => "lazyload_images",
             Self::DecodeImagesAsync => "decode_images_async",
+            Self::HintPreloadSubresources => "hint_preload_subresources",
             Self::PrioritizeLargestImage => "prioritize_largest_image",
         }
     }

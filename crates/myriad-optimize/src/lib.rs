@@ -20,6 +20,7 @@ pub mod css;
 mod edit;
 mod exclude;
 mod filter;
+mod hints;
 pub mod html;
 pub mod images;
 pub mod js;

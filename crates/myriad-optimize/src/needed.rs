@@ -11,8 +11,13 @@ use crate::{FilterName, FilterSet, OptimizeLimits, OptimizeOptions, PageResource
 const READ_SHEETS: [FilterName; 4] =
     [FilterName::CollapseWhitespace, FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss];
 /// Filters that depend on the sizes of images.
-const READ_IMAGES: [FilterName; 3] =
-    [FilterName::LazyloadImages, FilterName::DecodeImagesAsync, FilterName::PrioritizeLargestImage];
+const READ_IMAGES: [FilterName; 5] = [
+    FilterName::InsertImageDimensions,
+    FilterName::LazyloadImages,
+    FilterName::DecodeImagesAsync,
+    FilterName::HintPreloadSubresources,
+    FilterName::PrioritizeLargestImage,
+];
 
 /// Returns the same-origin URLs that [`optimize`](crate::optimize) reads and that are missing in `fetched`: style sheets with those
 /// that they import, scripts, and images whose tag has no size. The caller fetches them, adds the responses and calls again,
@@ -87,6 +92,10 @@ impl ResourceNeeds {
 
 /// Returns the URLs that a style sheet imports.
 fn imported(text: &str, base: &PageUrl, limits: &OptimizeLimits) -> Vec<PageUrl> {
+    // Without such a text, nothing is imported.
+    if !["@i", "@I", "@\\"].iter().any(|start| text.contains(start)) {
+        return Vec::new();
+    }
     let imports = SheetFacts::read(text, limits).map(|facts| facts.imports).unwrap_or_default();
     imports.iter().flatten().filter_map(|import| base.join(import)).collect()
 }

@@ -1,16 +1,19 @@
 //! All filters, applied to a page.
 
+use std::cell::OnceCell;
+
 use crate::bundle::PageBundle;
 use crate::edit::edited;
 use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport, counted};
+use crate::hints::hint_preload_subresources;
 use crate::html::{
     HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, declared_encoding, scan, tokenize,
 };
-use crate::images::{ImageChanges, PageImages, image_size, order_loading};
+use crate::images::{PageImages, image_size, insert_image_dimensions, order_loading};
 use crate::needed::ResourceNeeds;
 use crate::page_context::{PageContext, PageResources};
-use crate::page_facts::preserving_elements;
+use crate::page_facts::PageFacts;
 use crate::page_scripts::change_scripts;
 use crate::page_styles::change_styles;
 use crate::{OptimizeOptions, PageResource, PageUrl};
@@ -54,16 +57,23 @@ pub fn optimize(
         scan: &scanned,
         resources,
         scripts: &script_texts(text, &scanned, resources, &page.url),
+        script_words: OnceCell::new(),
         options,
         has_policy: has_policy(page, &tokens),
         is_excluded: &options.exclude.tokens(&tokens),
     };
-    let (html, bundles, mut reports) = with_bundles(&context)?;
-    let images = with_image_attributes(&html, &context)?;
-    let mut html = images.page;
-    reports.extend(images.reports);
+    let reads_facts = [
+        FilterName::CollapseWhitespace,
+        FilterName::InsertImageDimensions,
+        FilterName::HintPreloadSubresources,
+    ];
+    let reads_facts = reads_facts.iter().any(|filter| context.is_on(*filter));
+    let facts = if reads_facts { PageFacts::read(&context) } else { Err(String::new()) };
+    let (html, bundles, mut reports) = with_new_elements(&context, &facts)?;
+    let (mut html, loading_reports) = with_loading_order(&html, &context, &facts)?;
+    reports.extend(loading_reports);
     if context.is_on(FilterName::CollapseWhitespace) {
-        let (collapsed, report) = with_less_whitespace(html, &context);
+        let (collapsed, report) = with_less_whitespace(html, &context, &facts);
         html = collapsed;
         reports.push(report);
     }
@@ -73,8 +83,12 @@ pub fn optimize(
     Ok(OptimizedPage { html, bundles, dependencies: needs.with_digests(resources), reports })
 }
 
-/// Applies the filters for style sheets and scripts. Returns the page, the bundles and the reports.
-fn with_bundles(context: &PageContext<'_>) -> Result<(String, Vec<PageBundle>, Vec<FilterReport>), String> {
+/// Applies the filters that replace style sheets and scripts, and the one for sizes of images. Returns the page, the bundles
+/// and the reports.
+fn with_new_elements(
+    context: &PageContext<'_>,
+    facts: &Result<PageFacts, String>,
+) -> Result<(String, Vec<PageBundle>, Vec<FilterReport>), String> {
     let is_any_on = [FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss]
         .iter()
         .any(|filter| context.is_on(*filter));
@@ -94,23 +108,44 @@ fn with_bundles(context: &PageContext<'_>) -> Result<(String, Vec<PageBundle>, V
     if context.is_on(FilterName::RewriteJavascript) {
         let scripts = change_scripts(context);
         edits.extend(scripts.edits);
-        edits.sort_by_key(|(range, _)| range.start);
         bundles.extend(scripts.bundles);
         reports.push(scripts.report);
     }
+    if context.is_on(FilterName::InsertImageDimensions) {
+        let (sizes, report) = insert_image_dimensions(context, facts);
+        edits.extend(sizes);
+        reports.push(report);
+    }
+    edits.sort_by_key(|(range, _)| range.start);
     Ok((edited(context.page, &edits), bundles, reports))
 }
 
-fn with_image_attributes(html: &str, context: &PageContext<'_>) -> Result<ImageChanges, String> {
+/// Applies the filters that order the loading of images and fonts. Returns the page and the reports.
+fn with_loading_order(
+    html: &str,
+    context: &PageContext<'_>,
+    facts: &Result<PageFacts, String>,
+) -> Result<(String, Vec<FilterReport>), String> {
     let tokens = tokenize(html, &context.options.limits).map_err(|refusal| refusal.to_string())?;
     let scanned = scan(html, &tokens, context.url);
     let size_of =
         |url: &PageUrl| image_size(&context.resources.get(url)?.body).map(|size| (size.width, size.height));
-    let images = PageImages { page: html, tokens: &tokens, scan: &scanned, scripts: context.scripts };
-    Ok(order_loading(&images, &size_of, context.options))
+    let images = PageImages { tokens: &tokens, scan: &scanned, scripts: context.scripts };
+    let mut changes = order_loading(&images, &size_of, context.options);
+    if context.is_on(FilterName::HintPreloadSubresources) {
+        let (hints, report) = hint_preload_subresources(&images, changes.largest, context, facts);
+        changes.edits.extend(hints);
+        changes.edits.sort_by_key(|(range, _)| range.start);
+        changes.reports.push(report);
+    }
+    Ok((edited(html, &changes.edits), changes.reports))
 }
 
-fn with_less_whitespace(html: String, context: &PageContext<'_>) -> (String, FilterReport) {
+fn with_less_whitespace(
+    html: String,
+    context: &PageContext<'_>,
+    facts: &Result<PageFacts, String>,
+) -> (String, FilterReport) {
     let mut report = FilterReport::new(FilterName::CollapseWhitespace);
     let exclude = &context.options.exclude;
     let excluded = context
@@ -121,10 +156,14 @@ fn with_less_whitespace(html: String, context: &PageContext<'_>) -> (String, Fil
         0 => {}
         count => report.skip(counted(count, "element"), &EXCLUDED),
     }
-    let collapsed = preserving_elements(context).and_then(|preserving| {
-        collapse_whitespace(&html, &preserving, &|tag| exclude.covers_tag(tag), &context.options.limits)
-            .map_err(|refusal| refusal.to_string())
-    });
+    let collapsed = facts
+        .as_ref()
+        .map_err(String::clone)
+        .and_then(|facts| facts.preserving_elements(context))
+        .and_then(|preserving| {
+            collapse_whitespace(&html, &preserving, &|tag| exclude.covers_tag(tag), &context.options.limits)
+                .map_err(|refusal| refusal.to_string())
+        });
     match collapsed {
         Ok(collapsed) if collapsed.len() < html.len() => {
             report.change(html.len() - collapsed.len());
@@ -189,12 +228,13 @@ mod tests {
         page.reports.iter().find(|report| report.filter == name).expect("all filters")
     }
 
-    const FILES: [(&str, &str, &str); 5] = [
+    const FILES: [(&str, &str, &str); 6] = [
         ("/a/1.css", "text/css", "a { b: url(i.png) }"),
         ("/2.css", "text/css", "/* 2 */ p { q: r }"),
         ("/3.css", "text/css", "@import 'x.css'; s { t: u }"),
         ("/x.css", "text/css", "x{}"),
         ("/j.js", "text/javascript", SCRIPT),
+        ("/i.gif", "image/gif", "GIF89a\x05\0\x07\0"),
     ];
 
     /// Script that becomes more than 512 bytes shorter.
@@ -455,6 +495,130 @@ mod tests {
         assert!(utf8.html.contains("<style"));
     }
 
+    #[test]
+    fn sizes_are_inserted_where_the_height_follows_from_the_width() {
+        let with_size = |page: &str| {
+            let result = optimized(page, &FILES);
+            let report = report(&result, FilterName::InsertImageDimensions);
+            assert_eq!(report.changed + report.skipped.len(), 1, "{page} {report:?}");
+            assert_eq!(result.html.contains("width=\"5\" height=\"7\""), report.changed == 1);
+            (
+                report.changed == 1,
+                report.skipped.first().map(|skipped| skipped.reason.clone()).unwrap_or_default(),
+            )
+        };
+        let auto = "<style>img{max-width:100%;height:auto}</style>";
+        for (head, image) in [
+            ("", "<img src=/i.gif>"),
+            ("", "<p class=a><a><IMG class=b src='/i.gif' alt=x></a>"),
+            (".a{height:1px}p{height:1px}img{width:100%}", "<img src=/i.gif>"),
+            (".c{display:flex;flex-direction:column}", "<body class=c><div><img src=/i.gif></div>"),
+            (".c{flex-direction:column}", "<p class=c></p><img src=/i.gif>"),
+            ("img.named{height:1px}", "<script>f('unnamed')</script><img src=/i.gif>"),
+        ] {
+            assert_eq!(
+                with_size(&format!("{auto}<style>{head}</style>{image}")),
+                (true, String::new()),
+                "{head} {image}"
+            );
+        }
+        for (head, image, reason) in [
+            ("<style>.a img{height:auto}</style>", "<img src=/i.gif>", "no style sheet"),
+            ("<style media=print>img{height:auto}</style>", "<img src=/i.gif>", "no style sheet"),
+            ("<link rel=stylesheet href=/missing.css>", "<img src=/i.gif>", "missing.css"),
+            (".b{height:1px}", "<img class='a B' src=/i.gif>", "a rule for .b"),
+            ("#b{max-height:1px}", "<img id=b src=/i.gif>", "a rule for #b"),
+            (".b{width:1px}", "<img class=b src=/i.gif>", "a rule for .b"),
+            (".x img{height:1px}", "<img src=/i.gif>", "a rule for img"),
+            ("[data-a]{height:1px}", "<img src=/i.gif>", "a rule for *"),
+            (".b{height:1px}", "<img class=&eacute; src=/i.gif>", "a rule for"),
+            (".c{flex-direction:column}", "<div class=c><a><img src=/i.gif></a></div>", "may stretch"),
+            ("", "<p style='display: contents'><img src=/i.gif>", "may stretch"),
+            ("", "<img style='max-height:3px' src=/i.gif>", "style attribute"),
+            ("", "<img srcset='/i.gif 1x' src=/i.gif>", "srcset"),
+            ("", "<img data-src=x src=/i.gif>", "script"),
+            ("", "<picture><source><img src=/i.gif></picture>", "picture"),
+            ("", "<img src=/missing.gif>", "was not read"),
+            ("", "<img src=/j.js>", "size of the file"),
+            ("img.named{height:1px}", "<script>f('named')</script><img src=/i.gif>", "a script names"),
+        ] {
+            let head =
+                if head.contains('<') { head.to_owned() } else { format!("{auto}<style>{head}</style>") };
+            let (is_changed, found) = with_size(&format!("{head}{image}"));
+            assert!(!is_changed && found.contains(reason), "{head} {image}: {found}");
+        }
+        let given = optimized(&format!("{auto}<img src=/i.gif width=9><img src=/i.gif height=9>"), &FILES);
+        let report = report(&given, FilterName::InsertImageDimensions);
+        assert_eq!((report.changed, report.skipped.len()), (0, 0));
+    }
+
+    #[test]
+    fn fonts_of_the_page_are_preloaded() {
+        let sheet = "@font-face{font-family:'A b';src:url(f.woff2?x=1&y=2) format('woff2')}\
+            @font-face{font-family:c;src:url(c.woff2)}:root{--f:'A b',serif}body{font-family:var(--f)}";
+        let preloaded = |page: &str, sheet: &str| {
+            let result = optimized(page, &[("/s/1.css", "text/css", sheet)]);
+            let html = result.html.replace("<link rel=\"preload\" href=\"/s/f.woff2?x=1&amp;y=2\" as=\"font\" type=\"font/woff2\" crossorigin>", "FONT");
+            (report(&result, FilterName::HintPreloadSubresources).changed, html)
+        };
+        let link = "<link rel=stylesheet href=/s/1.css>";
+        assert_eq!(preloaded(link, sheet), (1, format!("FONT{link}")));
+        let after = preloaded(&format!("<script>1</script><meta charset=utf-8>{link}"), sheet);
+        assert_eq!(after.1, format!("<script>1</script><meta charset=utf-8>FONT{link}"));
+        for (page, sheet) in [
+            ("<link rel=stylesheet media=print href=/s/1.css>", sheet.to_owned()),
+            (link, format!("{sheet}body{{font-family:x}}")),
+            (link, sheet.replace("body", ".body")),
+            (link, sheet.replace("url(f", "url(//b.test/f")),
+            (&format!("{link}<link rel=preload as=font href='/s/f.woff2?x=1&amp;y=2'>"), sheet.to_owned()),
+            (&format!("{link}<link rel=stylesheet href=/missing.css>"), sheet.to_owned()),
+            (&format!("<meta http-equiv=Content-Security-Policy content=x>{link}"), sheet.to_owned()),
+        ] {
+            let (changed, html) = preloaded(page, &sheet);
+            assert!(changed == 0 && !html.contains("\"preload\""), "{page} {sheet}: {html}");
+        }
+    }
+
+    #[test]
+    fn late_largest_image_is_preloaded() {
+        let preload = |between: usize, image: &str| {
+            let page = format!("<title>t</title><script>1</script><p>{}{image}", "x".repeat(between));
+            let result = optimized(&page, &[]);
+            let html = result.html;
+            let (start, rest) = html.split_once("<script>").expect("script");
+            assert_eq!(start.contains("\"preload\""), report_of(&result.reports).changed == 1, "{html}");
+            assert!(rest.contains("<img"));
+            start.strip_prefix("<title>t</title>").expect("title").to_owned()
+        };
+        let usual = "<img src='/i.jpg?a=1&amp;b' width=600 height=400>";
+        assert_eq!(
+            preload(9000, usual),
+            "<link rel=\"preload\" href=\"/i.jpg?a=1&amp;b\" as=\"image\" fetchpriority=\"high\">"
+        );
+        let marked = "<img src=/i.jpg srcset='/i.jpg 600w, /j.jpg 300w' sizes=50vw fetchpriority=high>";
+        assert_eq!(
+            preload(9000, marked),
+            "<link rel=\"preload\" imagesrcset=\"/i.jpg 600w, /j.jpg 300w\" imagesizes=\"50vw\" as=\"image\" fetchpriority=\"high\">"
+        );
+        for (between, image) in [
+            (7000, usual.to_owned()),
+            (9000, usual.replace("600", "60")),
+            (9000, usual.replace("/i", "//b.test/i")),
+            (9000, usual.replace("width", "loading=lazy width")),
+            (9000, usual.replace("width", "crossorigin width")),
+            (9000, usual.replace("width", "data-src=x width")),
+            (9000, format!("<picture><source>{usual}</picture>")),
+            (9000, format!("{usual}<link rel=preload as=image href='/i.jpg?a=1&amp;b'>")),
+            (9000, format!("<base href=/x/>{marked}")),
+        ] {
+            assert_eq!(preload(between, &image), "", "{image}");
+        }
+    }
+
+    fn report_of(reports: &[FilterReport]) -> &FilterReport {
+        reports.iter().find(|report| report.filter == FilterName::HintPreloadSubresources).expect("on")
+    }
+
     /// Length from which a style sheet stays a file.
     const INLINE: usize = 2048;
 
@@ -466,9 +630,9 @@ mod tests {
     }
 
     /// Page that each filter changes.
-    const ALL: &str = "<link rel=stylesheet href=/a/1.css><link rel=stylesheet href=/2.css><p class=x>  a  </p><script src=/j.js></script>\
+    const ALL: &str = "<style>img{height:auto}@font-face{font-family:f;src:url(f.woff2)}body{font-family:f}</style><link rel=stylesheet href=/a/1.css><link rel=stylesheet href=/2.css><p class=x>  a  </p><script src=/j.js></script>\
         <img src=a width=300 height=300><img src=b width=99 height=99><img src=c width=99 height=99><img class=x src=d width=99 height=99>\
-        <link media=print rel=stylesheet href=/2.css>";
+        <link media=print rel=stylesheet href=/2.css><img src=/i.gif>";
 
     #[test]
     fn filter_that_is_off_leaves_no_trace() {
@@ -483,13 +647,15 @@ mod tests {
             let has_trace = match filter {
                 FilterName::CollapseWhitespace => !off.html.contains("  a  "),
                 FilterName::CombineCss => !off.html.contains("<style>p{q:r}</style>"),
-                FilterName::InlineCss => off.html.contains("<style"),
+                FilterName::InlineCss => off.html.contains("<style>a"),
                 FilterName::RewriteCss => {
                     !off.html.contains("<style>a { b: url(/a/i.png) }\n/* 2 */ p { q: r }</style>")
                 }
                 FilterName::RewriteJavascript => has_bundle(BundleKind::Js),
+                FilterName::InsertImageDimensions => off.html.contains("width=\""),
                 FilterName::LazyloadImages => off.html.contains("loading="),
                 FilterName::DecodeImagesAsync => off.html.contains("decoding="),
+                FilterName::HintPreloadSubresources => off.html.contains("rel=\"preload\""),
                 FilterName::PrioritizeLargestImage => off.html.contains("fetchpriority="),
             };
             assert!(!has_trace, "{filter:?} {off:?}");

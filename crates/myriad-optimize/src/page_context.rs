@@ -1,6 +1,7 @@
 //! Page and what its filters need to know.
 
-use std::collections::HashMap;
+use std::cell::OnceCell;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::filter::FilterName;
@@ -24,6 +25,8 @@ pub(crate) struct PageContext<'a> {
     pub(crate) resources: &'a PageResources,
     /// Texts of the page's scripts that can be read.
     pub(crate) scripts: &'a [&'a str],
+    /// Words of these texts, made at the first use.
+    pub(crate) script_words: OnceCell<HashSet<&'a str>>,
     pub(crate) options: &'a OptimizeOptions,
     /// True if a Content-Security-Policy restricts what the page loads.
     pub(crate) has_policy: bool,
@@ -68,7 +71,16 @@ impl<'a> PageContext<'a> {
 
     /// Returns whether a script contains a word that is not part of a longer name.
     pub(crate) fn scripts_name(&self, word: &str) -> bool {
-        self.scripts.iter().any(|script| names_word(script, word))
+        if word.is_empty() || !word.bytes().all(is_part_of_name) {
+            return self.scripts.iter().any(|script| names_word(script, word));
+        }
+        let words = self.script_words.get_or_init(|| {
+            self.scripts
+                .iter()
+                .flat_map(|script| script.split(|c: char| !c.is_ascii() || !is_part_of_name(c as u8)))
+                .collect()
+        });
+        words.contains(word)
     }
 
     /// Returns the first of some texts that a script contains.
@@ -118,10 +130,13 @@ impl<'a> PageContext<'a> {
     }
 }
 
+fn is_part_of_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
+}
+
 /// Returns whether a text contains a word that is not part of a longer name.
 fn names_word(text: &str, word: &str) -> bool {
-    let is_part =
-        |byte: Option<&u8>| byte.is_some_and(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(byte));
+    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| is_part_of_name(*byte));
     memchr::memmem::find_iter(text.as_bytes(), word.as_bytes()).any(|at| {
         let bytes = text.as_bytes();
         !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))

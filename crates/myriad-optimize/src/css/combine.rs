@@ -1,9 +1,8 @@
 //! Combination of style sheets (`combine_css`).
 
 use super::CssRefusal;
-use super::facts::{string_value, url_value};
 use super::minify::{rewrite_css, starts_with_charset};
-use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item};
+use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item, string_value, url_value};
 use super::tokens::{CssKind, CssTokens};
 use crate::{OptimizeLimits, PageUrl};
 

@@ -1,9 +1,12 @@
-//! Facts about the style sheets of a page that other filters need: which elements may show white space as written.
+//! Facts about the style sheets of a page that other filters need: which elements may show white space as written, which
+//! images get their size from their width, which fonts the page uses first.
 
+use std::fmt;
 use std::ops::Range;
 
 use super::CssRefusal;
-use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item, trimmed};
+use super::fonts::FontFacts;
+use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item, string_value, trimmed, url_value};
 use super::tokens::{CssKind, CssTokens};
 use crate::OptimizeLimits;
 
@@ -22,6 +25,29 @@ const COLLAPSING: [&str; 13] = [
     "pretty",
     "stable",
     "auto",
+];
+/// Properties other than `width`, `height` and `max-width` with which an image may get another size than that of its file
+/// at its width.
+const SIZING: [&str; 19] = [
+    "min-width",
+    "min-height",
+    "max-height",
+    "inline-size",
+    "block-size",
+    "min-inline-size",
+    "max-inline-size",
+    "min-block-size",
+    "max-block-size",
+    "aspect-ratio",
+    "align-self",
+    "justify-self",
+    "place-self",
+    "flex",
+    "flex-basis",
+    "content",
+    "animation",
+    "animation-name",
+    "zoom",
 ];
 /// Pseudo-elements without text of the page.
 const WITHOUT_TEXT: [&str; 6] = ["before", "after", "marker", "placeholder", "selection", "backdrop"];
@@ -57,11 +83,31 @@ impl ElementPattern {
     }
 }
 
+impl fmt::Display for ElementPattern {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(tag) = &self.tag {
+            f.write_str(tag)?;
+        } else if self.is_any() {
+            f.write_str("*")?;
+        }
+        self.ids.iter().try_for_each(|id| write!(f, "#{id}"))?;
+        self.classes.iter().try_for_each(|class| write!(f, ".{class}"))
+    }
+}
+
 /// Facts about a style sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SheetFacts {
     /// Elements whose white space may be shown as written.
     pub preserving: Vec<ElementPattern>,
+    /// Elements whose height may not follow from their width, if they are images.
+    pub sized: Vec<ElementPattern>,
+    /// Elements that may stretch an image within them to their own width.
+    pub stretching: Vec<ElementPattern>,
+    /// True if a rule without conditions sets `height: auto` for all images.
+    pub has_auto_height: bool,
+    /// Fonts that the sheet declares, and uses for the whole page.
+    pub fonts: FontFacts,
     /// References of `@import` rules, as written; `None` for one that is not understood.
     pub imports: Vec<Option<String>>,
 }
@@ -70,10 +116,18 @@ impl SheetFacts {
     /// Reads a style sheet.
     pub fn read(text: &str, limits: &OptimizeLimits) -> Result<Self, CssRefusal> {
         let sheet = CssTokens::read(text, limits)?;
-        let mut facts = Self::default();
-        if facts.list(&sheet, 0..sheet.tokens.len(), false) {
-            // A declaration of an unknown at-rule.
+        let mut reader = FactsReader { sheet: &sheet, facts: Self::default(), conditions: 0 };
+        let effects = reader.list(0..sheet.tokens.len(), false);
+        let mut facts = reader.facts;
+        // Declarations of an unknown at-rule.
+        if effects.preserves {
             facts.preserving.push(ElementPattern::default());
+        }
+        if effects.sizes {
+            facts.sized.push(ElementPattern::default());
+        }
+        if effects.stretches {
+            facts.stretching.push(ElementPattern::default());
         }
         Ok(facts)
     }
@@ -82,59 +136,170 @@ impl SheetFacts {
     pub fn preserves_inline(style: &str) -> bool {
         style.to_ascii_lowercase().contains("white-space") || style.contains('\\')
     }
+}
 
-    /// Reads a list of items. Returns whether its declarations, without those of nested style rules, show white space as
-    /// written.
-    fn list(&mut self, sheet: &CssTokens<'_>, range: Range<usize>, is_nested: bool) -> bool {
-        let mut preserves = false;
+/// Effects of the declarations of a rule.
+#[derive(Clone, Copy, Default)]
+struct Effects {
+    /// White space is shown as written.
+    preserves: bool,
+    /// The height of an image may not follow from its width.
+    sizes: bool,
+    /// The width is set.
+    widens: bool,
+    /// Elements within may be stretched to the width.
+    stretches: bool,
+    /// The height follows from the width.
+    has_auto_height: bool,
+}
+
+impl Effects {
+    fn add(&mut self, other: Self) {
+        self.preserves |= other.preserves;
+        self.sizes |= other.sizes;
+        self.widens |= other.widens;
+        self.stretches |= other.stretches;
+        self.has_auto_height |= other.has_auto_height;
+    }
+}
+
+struct FactsReader<'s, 'a> {
+    sheet: &'s CssTokens<'a>,
+    facts: SheetFacts,
+    /// Number of rules around the current one, other than `@layer`.
+    conditions: usize,
+}
+
+impl FactsReader<'_, '_> {
+    /// Reads a list of items. Returns the effects of its declarations, without those of nested style rules.
+    fn list(&mut self, range: Range<usize>, is_nested: bool) -> Effects {
+        let mut effects = Effects::default();
         let mut at = range.start;
         while at < range.end {
-            if is_trivia(sheet, at) {
+            if is_trivia(self.sheet, at) {
                 at += 1;
                 continue;
             }
-            let (item, next) = next_item(sheet, at, range.end, is_nested);
-            preserves |= self.item(sheet, &item);
+            let (item, next) = next_item(self.sheet, at, range.end, is_nested);
+            effects.add(self.item(&item));
             at = next;
         }
-        preserves
+        effects
     }
 
-    fn item(&mut self, sheet: &CssTokens<'_>, item: &CssItem) -> bool {
+    fn item(&mut self, item: &CssItem) -> Effects {
+        let sheet = self.sheet;
         let inner = item.block.map(|open| open + 1..sheet.close_of(open));
         match (item.kind, inner) {
-            (ItemKind::StyleRule, Some(inner)) => {
-                let preserves = self.list(sheet, inner, true);
-                let subjects = preserves.then(|| patterns(sheet, item.prelude.clone(), NESTED));
-                self.preserving.extend(subjects.into_iter().flatten());
-            }
+            (ItemKind::StyleRule, Some(inner)) => self.style_rule(item, inner),
             (ItemKind::AtRule, inner) => {
                 let name = at_name(sheet, item).to_ascii_lowercase();
                 match (name.as_str(), inner) {
-                    ("import", _) => self.imports.push(import_reference(sheet, item)),
+                    ("import", _) => self.facts.imports.push(import_reference(sheet, item)),
+                    ("font-face", Some(inner)) if self.conditions == 0 => {
+                        self.facts.fonts.read_face(sheet, inner);
+                    }
                     (name, Some(inner)) if name.ends_with("keyframes") => {
-                        let mut frames = Self::default();
-                        if frames.list(sheet, inner, true) || !frames.preserving.is_empty() {
+                        let mut frames = FactsReader { sheet, facts: SheetFacts::default(), conditions: 0 };
+                        let effects = frames.list(inner, true);
+                        if effects.preserves || !frames.facts.preserving.is_empty() {
                             // The animation may be that of any element.
-                            self.preserving.push(ElementPattern::default());
+                            self.facts.preserving.push(ElementPattern::default());
                         }
                     }
-                    (_, Some(inner)) => return self.list(sheet, inner, true),
+                    (name, Some(inner)) => {
+                        let is_condition = name != "layer";
+                        self.conditions += usize::from(is_condition);
+                        let effects = self.list(inner, true);
+                        self.conditions -= usize::from(is_condition);
+                        return Effects { has_auto_height: false, ..effects };
+                    }
                     _ => {}
                 }
+                Effects::default()
             }
             (ItemKind::Declaration(colon), _) => {
-                let name = sheet.text_of(trimmed(sheet, item.prelude.start..colon).end - 1);
-                let is_white_space = ["white-space", "white-space-collapse", "all"]
-                    .iter()
-                    .any(|known| name.eq_ignore_ascii_case(known))
-                    || name.contains('\\');
-                return is_white_space && preserves(sheet, colon + 1..item.prelude.end);
+                let name =
+                    sheet.text_of(trimmed(sheet, item.prelude.start..colon).end - 1).to_ascii_lowercase();
+                effects_of(sheet, &name, colon + 1..item.prelude.end)
             }
-            _ => {}
+            _ => Effects::default(),
         }
-        false
     }
+
+    fn style_rule(&mut self, item: &CssItem, inner: Range<usize>) -> Effects {
+        let sheet = self.sheet;
+        if self.conditions == 0 {
+            self.facts.fonts.read_rule(sheet, item.prelude.clone(), inner.clone());
+        }
+        self.conditions += 1;
+        let effects = self.list(inner, true);
+        self.conditions -= 1;
+        if effects.preserves || effects.sizes || effects.widens || effects.stretches {
+            let subjects = patterns(sheet, item.prelude.clone(), NESTED);
+            // A width does not change the height if `img { height: auto }` is the rule that applies; only the width of all
+            // images is known not to be a size for both.
+            let is_named = |pattern: &&ElementPattern| !pattern.classes.is_empty() || !pattern.ids.is_empty();
+            let is_image = |pattern: &&ElementPattern| pattern.tag.as_deref().is_none_or(|tag| tag == "img");
+            if effects.sizes || effects.widens {
+                let sized = subjects.iter().filter(is_image);
+                self.facts.sized.extend(sized.filter(|pattern| effects.sizes || is_named(pattern)).cloned());
+            }
+            if effects.stretches {
+                self.facts.stretching.extend(subjects.iter().cloned());
+            }
+            if effects.preserves {
+                self.facts.preserving.extend(subjects);
+            }
+        }
+        if effects.has_auto_height && self.conditions == 0 {
+            self.facts.has_auto_height |= selects_all_images(sheet, item.prelude.clone());
+        }
+        Effects::default()
+    }
+}
+
+/// Returns the effects of a declaration.
+fn effects_of(sheet: &CssTokens<'_>, name: &str, value: Range<usize>) -> Effects {
+    let has_word = |words: &[&str]| {
+        value.clone().any(|index| words.iter().any(|word| sheet.text_of(index).eq_ignore_ascii_case(word)))
+    };
+    let is_variable = || has_word(&["var(", "inherit", "env("]);
+    let mut effects = Effects::default();
+    match name {
+        "white-space" | "white-space-collapse" => effects.preserves = preserves(sheet, value),
+        "height" => {
+            let mut words = value.clone().filter(|index| !is_trivia(sheet, *index));
+            let is_auto = words.next().is_some_and(|first| sheet.text_of(first).eq_ignore_ascii_case("auto"));
+            effects.has_auto_height = is_auto;
+            effects.sizes = !is_auto;
+        }
+        "width" => effects.widens = true,
+        "display" => effects.stretches = has_word(&["contents"]) || is_variable(),
+        "flex-direction" | "flex-flow" => {
+            effects.stretches = has_word(&["column", "column-reverse"]) || is_variable();
+        }
+        "justify-items" | "place-items" => effects.stretches = has_word(&["stretch"]) || is_variable(),
+        "-webkit-box-orient" => effects.stretches = has_word(&["vertical", "block-axis"]),
+        name if name == "all" || name.contains('\\') => {
+            let preserves = preserves(sheet, value);
+            effects = Effects { preserves, sizes: true, stretches: true, ..effects };
+        }
+        name => {
+            let plain = name.strip_prefix("-webkit-").or_else(|| name.strip_prefix("-moz-")).unwrap_or(name);
+            effects.sizes = SIZING.contains(&plain);
+        }
+    }
+    effects
+}
+
+/// Returns whether one of the selectors is `img`.
+fn selects_all_images(sheet: &CssTokens<'_>, prelude: Range<usize>) -> bool {
+    let words: Vec<&str> =
+        prelude.filter(|index| !is_trivia(sheet, *index)).map(|index| sheet.text_of(index)).collect();
+    words
+        .split(|word| *word == ",")
+        .any(|selector| matches!(selector, [name] if name.eq_ignore_ascii_case("img")))
 }
 
 /// Returns whether a value of `white-space` is none of [`COLLAPSING`].
@@ -159,19 +324,6 @@ fn import_reference(sheet: &CssTokens<'_>, item: &CssItem) -> Option<String> {
         CssKind::Function => string_value(sheet.text_of(indexes.next()?)),
         _ => None,
     }
-}
-
-/// Returns the value of a string token; `None` if it contains escapes.
-pub(super) fn string_value(token: &str) -> Option<String> {
-    let inner = token.strip_prefix(['"', '\''])?;
-    let inner = &inner[..inner.len().checked_sub(1)?];
-    (!inner.contains('\\')).then(|| inner.to_owned())
-}
-
-/// Returns the value of an unquoted `url()` token; `None` if it contains escapes.
-pub(super) fn url_value(token: &str) -> Option<String> {
-    let inner = token.get(4..)?.strip_suffix(')')?.trim_matches(|c: char| c.is_ascii_whitespace());
-    (!inner.contains('\\')).then(|| inner.to_owned())
 }
 
 /// Returns patterns of the elements that a list of selectors may match.
@@ -283,6 +435,43 @@ mod tests {
             ("a{white-space:pre;}b{color:red}", &["a"]),
         ] {
             assert_eq!(preserving(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_images_are_found() {
+        let facts = |text: &str| SheetFacts::read(text, &OptimizeLimits::default()).expect(text);
+        for (text, expected) in [
+            ("img{max-width:100%;height:auto}", true),
+            ("a,IMG , b{height: auto !important}", true),
+            ("@layer x{img{height:auto}}", true),
+            ("img{height:100px}", false),
+            (".a img,img.b,img:hover,img[x]{height:auto}", false),
+            ("@media x{img{height:auto}}", false),
+            ("@supports (a:b){img{height:auto}}", false),
+            (".a{img{height:auto}}", false),
+            ("img{@media x{height:auto}}", false),
+            ("img{max-height:auto}", false),
+        ] {
+            assert_eq!(facts(text).has_auto_height, expected, "{text}");
+        }
+        for (text, expected) in [
+            ("img{height:auto;max-width:100%;width:100%;border:0}", 0),
+            ("img{height:50%}", 1),
+            (".a{height:10px}#b{max-height:1px}.c{width:1px}", 3),
+            ("p.a{height:10px}.a::before{height:1px}", 0),
+            ("@media x{.a img{aspect-ratio:1}}", 1),
+            (".a{align-self:stretch}.b{animation:x}.c{flex:1}.d{all:unset}.e{heigh\\74:1px}", 5),
+            ("*{-webkit-animation:x}", 1),
+        ] {
+            assert_eq!(facts(text).sized.len(), expected, "{text}");
+        }
+        for (text, expected) in [
+            ("p{flex-flow:column wrap}.b{display:contents}.c{justify-items:stretch}", 3),
+            (".a{flex-direction:var(--x)}.b{place-items:center stretch}", 2),
+            (".a{flex-direction:row;display:flex}.b{justify-items:center}", 0),
+        ] {
+            assert_eq!(facts(text).stretching.len(), expected, "{text}");
         }
     }
 

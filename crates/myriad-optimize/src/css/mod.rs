@@ -2,12 +2,14 @@
 
 mod combine;
 mod facts;
+mod fonts;
 mod minify;
 mod rules;
 mod tokens;
 
 pub use combine::{SheetSource, combine};
 pub use facts::{ElementPattern, SheetFacts};
+pub use fonts::{FontFace, FontFacts, FontFamily};
 pub use minify::rewrite_css;
 
 /// Reason why a style sheet is left unchanged.

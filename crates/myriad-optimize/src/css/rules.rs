@@ -97,3 +97,16 @@ pub(crate) fn trimmed(sheet: &CssTokens<'_>, range: Range<usize>) -> Range<usize
 pub(crate) fn at_name<'a>(sheet: &CssTokens<'a>, item: &CssItem) -> &'a str {
     &sheet.text_of(item.prelude.start)[1..]
 }
+
+/// Returns the value of a string token; `None` if it contains escapes.
+pub(super) fn string_value(token: &str) -> Option<String> {
+    let inner = token.strip_prefix(['"', '\''])?;
+    let inner = &inner[..inner.len().checked_sub(1)?];
+    (!inner.contains('\\')).then(|| inner.to_owned())
+}
+
+/// Returns the value of an unquoted `url()` token; `None` if it contains escapes.
+pub(super) fn url_value(token: &str) -> Option<String> {
+    let inner = token.get(4..)?.strip_suffix(')')?.trim_matches(|c: char| c.is_ascii_whitespace());
+    (!inner.contains('\\')).then(|| inner.to_owned())
+}

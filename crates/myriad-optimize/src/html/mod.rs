@@ -5,7 +5,7 @@ mod scan;
 mod tokenizer;
 mod whitespace;
 
-pub(crate) use regions::ElementRegions;
+pub(crate) use regions::{ElementRegions, VOID};
 pub use scan::{PageScan, ResourceKind, ScannedImage, ScannedResource, scan};
 pub(crate) use scan::{declared_encoding, is_module};
 pub(crate) use tokenizer::is_blank;

@@ -6,7 +6,7 @@ use super::tokenizer::{HtmlKind, HtmlTag};
 const SCOPES: [&str; 10] =
     ["table", "td", "th", "caption", "svg", "math", "template", "button", "object", "marquee"];
 /// Elements without an end tag.
-const VOID: [&str; 14] = [
+pub(crate) const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
 ];

@@ -1,6 +1,7 @@
 //! Attributes that order the loading of images (`lazyload_images`, `decode_images_async`, `prioritize_largest_image`).
 
-use crate::edit::edited;
+use std::ops::Range;
+
 use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport};
 use crate::html::{HtmlKind, HtmlTag, HtmlToken, PageScan};
@@ -18,16 +19,17 @@ const WAITING: [&str; 3] = ["imagesLoaded", "imagesloaded", "masonry"];
 /// Tags with new attributes, and the reports of the filters.
 #[derive(Clone, Debug)]
 pub(crate) struct ImageChanges {
-    /// Page with the changed tags.
-    pub(crate) page: String,
+    /// New texts for ranges of the page, in their order.
+    pub(crate) edits: Vec<(Range<usize>, String)>,
     /// Reports of the three filters.
     pub(crate) reports: Vec<FilterReport>,
+    /// Index of the image that the page marks as the most important, or that is probably the largest of the first screen.
+    pub(crate) largest: Option<usize>,
 }
 
 /// Images of a page, and what the filters need to know about it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageImages<'a> {
-    pub(crate) page: &'a str,
     pub(crate) tokens: &'a [HtmlToken<'a>],
     pub(crate) scan: &'a PageScan,
     /// Texts of the page's scripts.
@@ -47,7 +49,10 @@ pub(crate) fn order_loading(
     let mut decoded = FilterReport::new(FilterName::DecodeImagesAsync);
     let mut prioritized = FilterReport::new(FilterName::PrioritizeLargestImage);
     let waiting = WAITING.iter().find(|name| images.scripts.iter().any(|script| script.contains(**name)));
-    let largest = largest_of_first(images, size_of);
+    let marked = images.scan.images.iter().position(|image| {
+        matches!(&images.tokens[image.token].kind, HtmlKind::Start(tag) if tag.has_word("fetchpriority", "high"))
+    });
+    let largest = if marked.is_some() { None } else { largest_of_first(images.scan, size_of) };
     let is_excluded = options.exclude.tokens(images.tokens);
     let mut edits = Vec::new();
     let mut first = 0;
@@ -94,11 +99,11 @@ pub(crate) fn order_loading(
             edits.push((at..at, added));
         }
     }
-    ImageChanges { page: edited(images.page, &edits), reports: vec![lazy, decoded, prioritized] }
+    ImageChanges { edits, reports: vec![lazy, decoded, prioritized], largest: marked.or(largest) }
 }
 
 /// Returns whether a script may manage the loading of the image.
-fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
+pub(crate) fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
     tag.attributes.iter().any(|attribute| {
         let name = attribute.name.to_ascii_lowercase();
         name.starts_with("data-") && name.contains("src") || name.starts_with("on") || name == "usemap"
@@ -106,15 +111,7 @@ fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
 }
 
 /// Returns the index of the image that is probably the largest on the first screen.
-fn largest_of_first(
-    images: &PageImages<'_>,
-    size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,
-) -> Option<usize> {
-    let (tokens, scan) = (images.tokens, images.scan);
-    let is_marked = |token: usize| matches!(&tokens[token].kind, HtmlKind::Start(tag) if tag.has_word("fetchpriority", "high"));
-    if scan.images.iter().any(|image| is_marked(image.token)) {
-        return None;
-    }
+fn largest_of_first(scan: &PageScan, size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>) -> Option<usize> {
     let area = |image: &crate::html::ScannedImage| {
         let size = image.size.or_else(|| size_of(image.url.as_ref()?));
         size.map_or(0, |(width, height)| u64::from(width) * u64::from(height))
@@ -136,13 +133,15 @@ mod tests {
     use crate::OptimizeLimits;
     use crate::html::{scan, tokenize};
 
-    fn ordered(page: &str, scripts: &[&str]) -> ImageChanges {
+    /// Returns the page with its changes, and these.
+    fn ordered(page: &str, scripts: &[&str]) -> (String, ImageChanges) {
         let tokens = tokenize(page, &OptimizeLimits::default()).expect("unambiguous");
         let url = PageUrl::parse("http://a.test/").expect("absolute");
         let scan = scan(page, &tokens, &url);
         let size_of = |url: &PageUrl| (url.path() == "/real.png").then_some((800, 600));
-        let images = PageImages { page, tokens: &tokens, scan: &scan, scripts };
-        order_loading(&images, &size_of, &OptimizeOptions::default())
+        let images = PageImages { tokens: &tokens, scan: &scan, scripts };
+        let changes = order_loading(&images, &size_of, &OptimizeOptions::default());
+        (crate::edit::edited(page, &changes.edits), changes)
     }
 
     #[test]
@@ -150,9 +149,9 @@ mod tests {
         let page = "<img src=/logo.png width=40 height=40><img src=a width=300 height=100><img src=/real.png>\
                     <img src=b width=300 height=300><img src=c width=9 height=9><img src=d><img src=e loading=eager width=1 height=1>\
                     <img src=f width=99 height=99 data-src=x>";
-        let changes = ordered(page, &[]);
+        let (page, changes) = ordered(page, &[]);
         assert_eq!(
-            changes.page,
+            page,
             "<img src=/logo.png width=40 height=40><img src=a width=300 height=100><img fetchpriority=\"high\" src=/real.png>\
              <img src=b width=300 height=300><img loading=\"lazy\" decoding=\"async\" src=c width=9 height=9><img decoding=\"async\" src=d>\
              <img decoding=\"async\" src=e loading=eager width=1 height=1><img src=f width=99 height=99 data-src=x>"
@@ -166,12 +165,8 @@ mod tests {
     fn decisions_of_the_page_and_of_scripts_are_respected() {
         let page = "<img width=300 height=300><img width=300 height=300 fetchpriority=high>".to_owned()
             + &"<img width=300 height=300>".repeat(3);
-        let changes = ordered(&page, &["$grid.imagesLoaded(x)"]);
-        assert!(
-            !changes.page.contains("fetchpriority=\"high\"") && !changes.page.contains("lazy"),
-            "{}",
-            changes.page
-        );
+        let (page, changes) = ordered(&page, &["$grid.imagesLoaded(x)"]);
+        assert!(!page.contains("fetchpriority=\"high\"") && !page.contains("lazy"), "{}", page);
         assert!(changes.reports[0].skipped[0].reason.contains("imagesLoaded"), "{changes:?}");
     }
 }

@@ -1,0 +1,155 @@
+//! Width and height of images that have neither (`insert_image_dimensions`).
+
+use std::ops::Range;
+
+use super::attributes::is_sensitive;
+use super::image_size;
+use crate::exclude::EXCLUDED;
+use crate::filter::{FilterName, FilterReport};
+use crate::html::{HtmlKind, HtmlTag, HtmlToken, ScannedImage, VOID};
+use crate::page_context::PageContext;
+use crate::page_facts::{PageFacts, PatternIndex};
+
+/// Elements that only their own end tag, or that of an element around them, can close.
+const CLOSED_EXPLICITLY: [&str; 11] =
+    ["body", "div", "section", "article", "main", "header", "footer", "aside", "nav", "figure", "blockquote"];
+/// Attributes that select another file than `src`, or set a size.
+const SIZING_ATTRIBUTES: [&str; 6] = ["width", "height", "srcset", "sizes", "is", "hspace"];
+/// Maximum number of images of a page that are changed.
+const MAX_IMAGES: usize = 500;
+
+/// Adds `width` and `height` to images whose size is known from their file, so that browsers reserve the space. The size
+/// at which an image is shown stays the same only if the style sheets derive its height from its width; all others are
+/// left unchanged. Returns edits of the page.
+pub(crate) fn insert_image_dimensions(
+    context: &PageContext<'_>,
+    facts: &Result<PageFacts, String>,
+) -> (Vec<(Range<usize>, String)>, FilterReport) {
+    let mut report = FilterReport::new(FilterName::InsertImageDimensions);
+    let is_candidate = |image: &&ScannedImage| matches!(&context.tokens[image.token].kind, HtmlKind::Start(tag) if !tag.has("width") && !tag.has("height"));
+    let candidates: Vec<&ScannedImage> = context.scan.images.iter().filter(is_candidate).collect();
+    if candidates.is_empty() {
+        return (Vec::new(), report);
+    }
+    let rules = match facts {
+        Err(reason) => Err(reason.clone()),
+        Ok(facts) if !facts.has_auto_height() => {
+            Err("no style sheet sets height: auto for all images".to_owned())
+        }
+        Ok(_) if candidates.len() > MAX_IMAGES => {
+            Err(format!("it has more than {MAX_IMAGES} images without a size"))
+        }
+        Ok(facts) => {
+            let sized = facts.sized_elements();
+            match sized.image_class(|class| context.scripts_name(class)) {
+                Some(class) => Err(format!("a script names the class {class}, which sizes images")),
+                None => Ok(ImageRules { sized, stretching: facts.stretching_elements() }),
+            }
+        }
+    };
+    let rules = match rules {
+        Ok(rules) => rules,
+        Err(reason) => {
+            report.skip("page", &reason);
+            return (Vec::new(), report);
+        }
+    };
+    let mut edits = Vec::new();
+    let mut parents = OpenElements { tokens: context.tokens, open: Vec::new(), next: 0 };
+    for image in candidates {
+        let HtmlKind::Start(tag) = &context.tokens[image.token].kind else { continue };
+        let parents = parents.at(image.token);
+        match size_without_distortion(context, &rules, image, tag, parents) {
+            Ok((width, height)) => {
+                let at = context.tokens[image.token].range.start + 1 + tag.name.len();
+                edits.push((at..at, format!(" width=\"{width}\" height=\"{height}\"")));
+                report.change(0);
+            }
+            Err(reason) => {
+                let subject = image.url.as_ref().map_or_else(|| "image".to_owned(), ToString::to_string);
+                report.skip(subject, &reason);
+            }
+        }
+    }
+    (edits, report)
+}
+
+/// Rules of the page's style sheets that may distort images.
+struct ImageRules<'f> {
+    sized: PatternIndex<'f>,
+    stretching: PatternIndex<'f>,
+}
+
+/// Returns the size of an image in pixels, or why its tag does not get it.
+fn size_without_distortion(
+    context: &PageContext<'_>,
+    rules: &ImageRules<'_>,
+    image: &ScannedImage,
+    tag: &HtmlTag<'_>,
+    parents: &[&HtmlTag<'_>],
+) -> Result<(u32, u32), String> {
+    let url = image.url.as_ref().ok_or("its URL is not understood")?;
+    if context.is_excluded[image.token] || context.options.exclude.covers_url(url) {
+        return Err(EXCLUDED.to_owned());
+    }
+    if is_sensitive(tag) {
+        return Err("a script may manage it".to_owned());
+    }
+    if let Some(name) = SIZING_ATTRIBUTES.iter().find(|name| tag.has(name)) {
+        return Err(format!("has the attribute {name}"));
+    }
+    let is_sizing = |tag: &HtmlTag<'_>, words: &[&str]| {
+        let style = tag.raw("style").unwrap_or_default().to_ascii_lowercase();
+        style.contains(['\\', '&']) || words.iter().any(|word| style.contains(word))
+    };
+    if is_sizing(tag, &["width", "height", "size", "ratio", "self", "flex", "zoom", "anim", "all"]) {
+        return Err("its style attribute may set a size".to_owned());
+    }
+    if let Some(pattern) = rules.sized.find(tag) {
+        return Err(format!("a rule for {pattern} may set a size"));
+    }
+    for parent in parents.iter().rev() {
+        if parent.name == "picture" {
+            return Err("is one of several files of a picture element".to_owned());
+        }
+        if let Some(pattern) = rules.stretching.find(parent) {
+            return Err(format!("a rule for {pattern} may stretch it"));
+        }
+        if is_sizing(parent, &["column", "contents", "stretch", "vertical"]) {
+            return Err("a style attribute may stretch it".to_owned());
+        }
+        if CLOSED_EXPLICITLY.contains(&parent.name.as_str()) {
+            break;
+        }
+    }
+    let resource = context.resources.get(url).filter(|resource| resource.is_ok()).ok_or("was not read")?;
+    let size = image_size(&resource.body).ok_or("the size of the file is not known")?;
+    Ok((size.width, size.height))
+}
+
+/// Elements that are open at a token. Elements that browsers close without an end tag may still be listed.
+struct OpenElements<'c> {
+    tokens: &'c [HtmlToken<'c>],
+    open: Vec<&'c HtmlTag<'c>>,
+    /// Index of the first token that was not read.
+    next: usize,
+}
+
+impl<'c> OpenElements<'c> {
+    /// Returns the elements that are open before a token, the innermost last. Tokens must not decrease.
+    fn at(&mut self, token: usize) -> &[&'c HtmlTag<'c>] {
+        for index in self.next..token {
+            match &self.tokens[index].kind {
+                HtmlKind::Start(tag) if !VOID.contains(&tag.name.as_str()) => self.open.push(tag),
+                HtmlKind::End(name) => {
+                    if let Some(at) = self.open.iter().rposition(|tag| tag.name == *name) {
+                        self.open.truncate(at);
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.next = self.next.max(token);
+        &self.open
+    }
+}
