@@ -12,7 +12,7 @@ pub(crate) const MOST: usize = 256;
 const EVERY: i32 = 10;
 /// Maximum number of pixels from which colors are learned. Larger images are sampled at even distances.
 const MOST_LEARNED: usize = 1 << 20;
-/// Number of pixels processed between two checks of the interrupt, which take some milliseconds.
+/// Number of pixels processed between two checks of the interrupt. Processing this number takes some milliseconds.
 const CHECK_EVERY: usize = 1 << 16;
 
 /// Image with a palette.

@@ -76,9 +76,9 @@ pub struct LeakSamples {
 pub struct SampleCounts {
     /// Number of checks of pages.
     pub pages: AtomicU64,
-    /// Number of requests sent to origins for the checks.
+    /// Number of requests sent to origins for checks and comparisons.
     pub requests: AtomicU64,
-    /// Total time in milliseconds that origins needed for the requests of the checks.
+    /// Total time in milliseconds that origins needed for the requests of checks and comparisons.
     pub origin_ms: AtomicU64,
     /// Number of checks omitted because the time budget was used up.
     pub over_budget: AtomicU64,

@@ -30,7 +30,7 @@ pub(super) struct CharsetMapConf {
 }
 
 impl CharsetMapConf {
-    /// Returns whether the second charset is UTF-8.
+    /// Returns whether the second charset of the `charset_map` is UTF-8.
     pub(super) fn is_to_utf8(&self) -> bool {
         self.to.eq_ignore_ascii_case("utf-8")
     }
