@@ -4,6 +4,7 @@ import pathlib
 import re
 import shutil
 import subprocess
+import urllib.parse
 
 from trial_site import Site, free_port
 from visitors import Visitor
@@ -12,6 +13,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 # Pages stay as they are during the trial.
 SETTINGS = ("validity=1d", "adaptive=1d", "dashboard=off")
 BLOCK = re.compile(r"(?ms)^    server \{\n        listen 127\.0\.0\.1:(\d+);\n.*?^    \}\n")
+ACCEPT = "text/html,image/avif,image/webp,image/apng,image/svg+xml,*/*;q=0.8"
 STOP_SECONDS = 30
 CACHE_FIELD = re.compile(r"(?m)^( *)(add_header X-Cache .*)$")
 
@@ -78,9 +80,14 @@ class Blog(Site):
         return CACHE_FIELD.sub(lambda found: "\n".join(found.group(1) + line for line in [found.group(2), *fields, *others]), text, count=1)
 
     def request(self, server, path, agent):
-        """Requests a page from a server as Chromium does; returns the response."""
-        visitor = Visitor(self.ports[server])
-        return visitor.send("GET", path, fields={"Host": self.host(), "User-Agent": agent, "Accept-Encoding": "gzip, deflate, br, zstd"})
+        """Requests a page or file from a server as Chromium does; returns the response."""
+        fields = {"Host": self.host(), "User-Agent": agent, "Accept": ACCEPT, "Accept-Encoding": "gzip, deflate, br, zstd"}
+        return Visitor(self.ports[server]).send("GET", path, fields=fields)
+
+    def size(self, server, url, agent):
+        """Returns the bytes of the body of a response; 0 for URLs of other sites."""
+        is_own = urllib.parse.urlsplit(url).netloc == self.host()
+        return len(self.request(server, url, agent).body) if is_own else 0
 
     def explain(self, url):
         """Returns the report of `myriad optimize show` for a URL; an empty string if there is none."""

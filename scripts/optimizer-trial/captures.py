@@ -10,7 +10,6 @@ FUNCTIONS = (HERE / "page.js").read_text()
 HEIGHTS = {360: 740, 768: 1024, 1366: 768}
 # Maximum height of a screenshot, in pixels.
 MOST_HEIGHT = 12000
-BUNDLE = "/_myriad/"
 
 
 class Capture:
@@ -32,22 +31,15 @@ class Capture:
             every = _requests(page.seen)
         finally:
             page.close()
-        self.figures = {
-            "requests": len(first), "bytes": sum(first.values()), "blocking": len(blocking), "requests after scrolling": len(every), "bytes after scrolling": sum(every.values())}
-        self.bundles = sorted(url for url in every if BUNDLE in url)
+        self.figures = {"requests": len(first), "blocking": len(blocking)}
+        # URLs of the requests before and after scrolling.
+        self.urls, self.later_urls = first, [url for url in every if url not in first]
 
 
 def _requests(events):
-    """Returns the bytes of each request of a page: those of the response, with its header. Data URLs are no requests."""
-    urls, sizes = {}, {}
-    for event in events:
-        params = event["params"]
-        if event["method"] == "Network.requestWillBeSent" and params["request"]["url"].startswith("http"):
-            urls[params["requestId"]] = params["request"]["url"]
-            sizes.setdefault(params["request"]["url"], 0)
-        elif event["method"] == "Network.loadingFinished" and params["requestId"] in urls:
-            sizes[urls[params["requestId"]]] += params["encodedDataLength"]
-    return sizes
+    """Returns the URLs of the requests of a page. Data URLs are no requests."""
+    urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    return list(dict.fromkeys(url for url in urls if url.startswith("http")))
 
 
 def _console(events):

@@ -56,7 +56,9 @@
             }
         };
         for (const sheet of document.styleSheets) {
-            if (!sheet.disabled) read(sheet, sheet.media.mediaText);
+            // The same as no media.
+            const media = sheet.media.mediaText === "all" ? "" : sheet.media.mediaText;
+            if (!sheet.disabled) read(sheet, media);
         }
         return lines;
     },
