@@ -39,6 +39,13 @@
     // Rules of all style sheets in their order, with absolute addresses: equal for combined style sheets.
     rules() {
         const lines = [];
+        // Values with var() and unknown media features are kept as they are written: white space next to commas and operators, after
+        // colons, and within parentheses means nothing there, except in strings and custom properties.
+        const SPACES = /("(?:[^"\\]|\\.)*"|--[\w-]+:[^;}]*)|\s*([,*\/])\s*|([:(])\s+|\s+(\))/g;
+        const ADDRESS = /url\("([^"]*)"\)/g;
+        const normalised = (text, base) => text
+            .replace(ADDRESS, (all, url) => (url.startsWith("data:") || url.startsWith("#") ? all : `url("${new URL(url, base)}")`))
+            .replace(SPACES, (all, ...parts) => parts.slice(0, 4).find(Boolean));
         const read = (sheet, media) => {
             const base = sheet.href || document.baseURI;
             let rules = [];
@@ -51,7 +58,7 @@
                 if (rule instanceof CSSImportRule) {
                     if (rule.styleSheet) read(rule.styleSheet, `${media} ${rule.media.mediaText}`.trim());
                 } else {
-                    lines.push(`${media} ${rule.cssText.replace(/url\("([^"]*)"\)/g, (all, url) => (url.startsWith("data:") || url.startsWith("#") ? all : `url("${new URL(url, base)}")`))}`.trim());
+                    lines.push(`${media} ${normalised(rule.cssText, base)}`.trim());
                 }
             }
         };

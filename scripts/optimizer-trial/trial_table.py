@@ -27,9 +27,12 @@ def differences(every):
     """Returns a list of all differences, and of the pages that were not compared."""
     text = []
     for results in every:
+        places = {}
         for row in differing(results):
-            text.append(f"- {results['theme']}, {row['page']}, {row['width']}:")
-            text += [f"  - {kind}: `{one}`" for kind, found in row["differences"].items() for one in found]
+            for kind, found in row["differences"].items():
+                for one in found:
+                    places.setdefault((kind, one), []).append(f"{row['page']} {row['width']}")
+        text += [f"- {results['theme']}, {kind}: `{one}` ({', '.join(pages)})" for (kind, one), pages in places.items()]
         reasons = {(row["page"], row["reason"]) for row in results.get("rows", ()) if "reason" in row}
         text += [f"- {results['theme']}, {page}, not compared: {reason}" for page, reason in sorted(reasons)]
     return "\n".join(text or ["no difference"])
