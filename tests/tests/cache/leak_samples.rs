@@ -194,6 +194,23 @@ fn page_that_differs_at_each_request_is_reported_once_and_remains_shared() {
 }
 
 #[test]
+fn page_with_the_time_in_seconds_is_not_suspected() {
+    let (server, origin) = with(&rules("")).start(|call| {
+        // The second and the third request are in the same second.
+        let time = 1_788_000_000 + call.number / 2;
+        let text = format!("<body>{TEXT} <img src=\"/tasks.php?{time}\"> {TEXT}");
+        call.answer("Content-Type: text/html", text);
+    });
+    let visitor = from("203.0.113.1", ("Cookie", "theme=dark"));
+    assert_eq!(server.fetch(&visitor).cache(), "MISS");
+    hit_twice(&server);
+    // Two requests, one more in another second, and one with other inputs and its repetition.
+    origin.wait_for(5);
+    assert_eq!(server.fetch(&visitor).cache(), "HIT");
+    assert!(!log(&server).contains("leak guard"), "{}", log(&server));
+}
+
+#[test]
 fn requests_of_the_server_are_marked_and_clients_cannot_mark_theirs() {
     let marked = Arc::new(AtomicUsize::new(0));
     let counted = Arc::clone(&marked);

@@ -12,7 +12,7 @@ use myriad_store::{Body, Selection};
 use super::cause::find_cause;
 use super::origin_time::ORIGIN_TIME;
 use super::page_check::{depends_on_browser, is_stored, remove};
-use super::probe::{Prober, rendering_of_head};
+use super::probe::{Prober, Unverifiable, rendering_of_head};
 use super::report::{self, Dependence};
 use super::verifiable_page::{rendering_of, varies_of};
 use crate::adaptive_validity::contiguous;
@@ -197,18 +197,25 @@ impl VisitorComparison {
         if inputs.is_empty() {
             return (unaffected, None);
         }
-        let Ok(stable) = prober.request_twice(&base).await else { return UNKNOWN };
+        let Ok(mut stable) = prober.request_twice(&base).await else { return UNKNOWN };
         let own = match &self.own {
             VisitorResponse::Fetched(own) => own.clone(),
             VisitorResponse::Hit(page) => {
-                if self.removes(prober, (&stable, &base), page).await {
+                let Ok((checked, is_removed)) = self.removes(prober, (stable, &base), page).await else {
+                    return UNKNOWN;
+                };
+                if is_removed {
                     return (ComparisonResult::Removed, None);
                 }
+                stable = checked;
                 let Some(own) = prober.request(&base, &inputs).await else { return UNKNOWN };
                 own
             }
         };
-        if !stable.differs_from(&own) {
+        let Ok((stable, differs)) = prober.check_difference(stable, &base, &own).await else {
+            return UNKNOWN;
+        };
+        if !differs {
             return (unaffected, None);
         }
         let Some(cause) = find_cause(prober, &stable, &base, inputs).await else { return UNKNOWN };
@@ -229,26 +236,29 @@ impl VisitorComparison {
     }
 
     /// Removes the stored page if it differs from the response to a request without the visitor's inputs, unless the page
-    /// depends on the browser, or was replaced meanwhile. Returns whether it was removed.
+    /// depends on the browser, or was replaced meanwhile. Returns the response with its noise, and whether the page was
+    /// removed.
     async fn removes(
         &self,
         prober: &Prober,
-        (stable, base): (&StableRendering, &Fields),
+        (stable, base): (StableRendering, &Fields),
         page: &Page,
-    ) -> bool {
+    ) -> Result<(StableRendering, bool), Unverifiable> {
         if self.suspected.depends_on_other {
-            return false;
+            return Ok((stable, false));
         }
-        let Some(difference) = stable.describe_difference(&rendering_of(page)) else {
+        let stored = rendering_of(page);
+        let (stable, differs) = prober.check_difference(stable, base, &stored).await?;
+        let Some(difference) = stable.describe_difference(&stored).filter(|_| differs) else {
             let samples = &prober.cached().cache.zone.leak_samples;
             samples.note_equal(&prober.exchange().request.cache.key, page.generation());
-            return false;
+            return Ok((stable, false));
         };
         let is_removed =
-            !depends_on_browser(prober, stable, base, &self.varies).await && is_stored(prober, page);
+            !depends_on_browser(prober, &stable, base, &self.varies).await && is_stored(prober, page);
         if is_removed {
             remove(prober, &difference);
         }
-        is_removed
+        Ok((stable, is_removed))
     }
 }

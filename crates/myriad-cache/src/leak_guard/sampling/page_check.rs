@@ -98,30 +98,38 @@ fn stored_page(prober: &Prober) -> Option<Page> {
 
 async fn check(prober: &Prober, page: &Page) {
     let request = &prober.exchange().request;
-    let zone = &prober.cached().cache.zone;
     let fields = request.received.head.fields();
     let varies = varies_of(page.selection());
     let (base, _) = prober.without_visitor(None, &varies);
     let stable = match prober.request_twice(&base).await {
         Ok(stable) => stable,
-        Err(reason) => {
-            if reason == Unverifiable::Unstable && zone.leak_samples.note_unstable(&request.cache.key) {
-                let page = report::page_name(request);
-                let what = "cannot be verified, because the upstream answers equal requests differently";
-                request.log(LogLevel::Notice, format_args!("leak guard: page \"{page}\" {what}"));
-            }
-            return;
-        }
+        Err(reason) => return note_unverifiable(prober, reason),
     };
     // With shared fetches, all fetches of a page send the same fields, so a difference is a change without a purge.
     let is_shared_fetch = prober.cached().cache.rules.shared_fetch.on;
-    if let Some(difference) = stable.describe_difference(&rendering_of(page)).filter(|_| !is_shared_fetch) {
+    let stored = rendering_of(page);
+    let (stable, differs) = match prober.check_difference(stable, &base, &stored).await {
+        Ok(checked) => checked,
+        Err(reason) => return note_unverifiable(prober, reason),
+    };
+    if let Some(difference) = stable.describe_difference(&stored).filter(|_| differs && !is_shared_fetch) {
         if depends_on_browser(prober, &stable, &base, &varies).await {
             return;
         }
         suspect(prober, page, fields, &difference);
     }
-    vary(prober, &stable, (base, &varies), page).await;
+    vary(prober, stable, (base, &varies), page).await;
+}
+
+/// Reports a page that differs at each request, once.
+fn note_unverifiable(prober: &Prober, reason: Unverifiable) {
+    let request = &prober.exchange().request;
+    let samples = &prober.cached().cache.zone.leak_samples;
+    if reason == Unverifiable::Unstable && samples.note_unstable(&request.cache.key) {
+        let page = report::page_name(request);
+        let what = "cannot be verified, because the upstream answers equal requests differently";
+        request.log(LogLevel::Notice, format_args!("leak guard: page \"{page}\" {what}"));
+    }
 }
 
 /// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may
@@ -179,7 +187,7 @@ pub(super) fn remove(prober: &Prober, difference: &str) {
 
 /// Requests a page as another browser, with canaries in fields that are not in the key, and reports an input that
 /// changes the page.
-async fn vary(prober: &Prober, stable: &StableRendering, (base, varies): (Fields, &VaryRule), page: &Page) {
+async fn vary(prober: &Prober, stable: StableRendering, (base, varies): (Fields, &VaryRule), page: &Page) {
     let canary = Canary::new(RandomState::new().hash_one(now_ms()));
     let mut inputs = inputs_of_browser(prober, &base, varies);
     let canaries = canary.inputs(&base).into_iter();
@@ -197,8 +205,8 @@ async fn vary(prober: &Prober, stable: &StableRendering, (base, varies): (Fields
             let found = Dependence { input, difference: None, valid_ms: valid_ms(page), visitor: None };
             report::report(prober, &found);
         }
-    } else if stable.differs_from(&varied)
-        && let Some(cause) = find_cause(prober, stable, &base, inputs).await
+    } else if let Ok((stable, true)) = prober.check_difference(stable, &base, &varied).await
+        && let Some(cause) = find_cause(prober, &stable, &base, inputs).await
     {
         let difference = stable.describe_difference(&cause.rendering);
         report::note_unkeyed(prober, &cause.input, difference.as_deref().unwrap_or_default());

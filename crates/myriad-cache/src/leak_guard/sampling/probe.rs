@@ -30,6 +30,8 @@ use myriad_origin::group;
 
 /// Maximum time in which the body of a response must be complete.
 const MAX_TIME: Duration = Duration::from_mins(1);
+/// Time after which a page that contains the time in seconds has another text.
+const CLOCK_STEP: Duration = Duration::from_millis(1050);
 /// Value of the request field `X-Myriad-Probe`, which marks requests of verifications.
 const MARK: &[u8] = b"leak-guard";
 
@@ -112,6 +114,25 @@ impl Prober {
         let first = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
         let second = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
         StableRendering::of(&first, second).ok_or(Unverifiable::Unstable)
+    }
+
+    /// Checks a difference between `other` and `stable`, the response to requests with `base`: sends one more such request
+    /// at least a second later, because a page with the time has equal text within a second. Returns the response with
+    /// the additional noise, and whether `other` still differs. Sends no request if it does not differ from `stable`.
+    pub(super) async fn check_difference(
+        &self,
+        stable: StableRendering,
+        base: &Fields,
+        other: &Rendering,
+    ) -> Result<(StableRendering, bool), Unverifiable> {
+        if !stable.differs_from(other) {
+            return Ok((stable, false));
+        }
+        tokio::time::sleep(CLOCK_STEP).await;
+        let third = self.request(base, &[]).await.ok_or(Unverifiable::NoResponse)?;
+        let stable = StableRendering::of(stable.rendering(), third).ok_or(Unverifiable::Unstable)?;
+        let differs = stable.differs_from(other);
+        Ok((stable, differs))
     }
 
     /// Sends a request with these fields and inputs. Returns `None` if too many fetches of the zone are in progress, if
