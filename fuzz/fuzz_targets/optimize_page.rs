@@ -5,7 +5,7 @@
 use html5ever::tendril::TendrilSink;
 use libfuzzer_sys::fuzz_target;
 use markup5ever_rcdom::{Handle, NodeData, RcDom};
-use myriad_optimize::html::{collapse_whitespace, scan, tokenize};
+use myriad_optimize::html::{ResourceKind, collapse_whitespace, scan, tokenize};
 use myriad_optimize::{OptimizeOptions, PageResource, PageResources, PageUrl, optimize};
 
 /// Writes the tree, with runs of white space as one space.
@@ -47,6 +47,11 @@ fn tree(page: &str) -> String {
 }
 
 fuzz_target!(|bytes: &[u8]| {
+    // A page, and the body of each of its resources.
+    let (bytes, body) = match bytes.iter().position(|byte| *byte == 0) {
+        Some(at) => (&bytes[..at], &bytes[at + 1..]),
+        None => (bytes, &b""[..]),
+    };
     let Ok(page) = str::from_utf8(bytes) else { return };
     let options = OptimizeOptions::default();
     let limits = &options.limits;
@@ -58,18 +63,31 @@ fuzz_target!(|bytes: &[u8]| {
     }
     assert_eq!(end, page.len());
     let url = PageUrl::parse("http://a.test/b/").expect("absolute");
+    let mut resources = PageResources::new();
     for resource in scan(page, &tokens, &url).resources {
-        let text = resource.url.map_or(String::new(), |url| url.to_string());
+        let text = resource.url.as_ref().map_or(String::new(), |url| url.to_string());
         assert!(text.bytes().all(|byte| byte.is_ascii_graphic()), "{text}");
+        let media_type = match resource.kind {
+            ResourceKind::StyleSheet => "text/css",
+            ResourceKind::Script => "text/javascript",
+            _ => "image/png",
+        };
+        if let Some(url) = resource.url {
+            resources.insert(url.clone(), response(url, media_type, body));
+        }
     }
     if let Ok(shorter) = collapse_whitespace(page, &[], &|_| false, limits) {
         assert_eq!(tree(page), tree(&shorter), "{page:?} {shorter:?}");
         assert_eq!(collapse_whitespace(&shorter, &[], &|_| false, limits).as_deref(), Ok(shorter.as_str()));
     }
-    let response = PageResource {
+    let _ = optimize(&response(url, "text/html", bytes), &resources, &options);
+});
+
+fn response(url: PageUrl, media_type: &str, body: &[u8]) -> PageResource {
+    PageResource {
         url,
         status: 200,
-        media_type: "text/html".to_owned(),
+        media_type: media_type.to_owned(),
         charset: None,
         encoding: String::new(),
         fresh_s: None,
@@ -77,7 +95,6 @@ fuzz_target!(|bytes: &[u8]| {
         transfer_bytes: 0,
         redirects: 0,
         has_policy: false,
-        body: bytes.to_vec(),
-    };
-    let _ = optimize(&response, &PageResources::new(), &options);
-});
+        body: body.to_vec(),
+    }
+}

@@ -436,6 +436,7 @@ mod tests {
             ("<script src=/x/j.js nonce=x></script>", ""),
             ("<script src=/x/j.js></script><script src=/x/j.js data-no-optimize></script>", ""),
             ("<script src=/x/j.js id=j-js></script><script>document.getElementById('j-js')</script>", ""),
+            (usual, "/* j.js */ f('j.js')"),
             ("<script src=/x/j.js></script><script>var urls='\\/x\\/j.js'</script>", ""),
             ("<script src=/x/j.js></script><script>document.scripts</script>", ""),
             ("<link rel=preload as=script href=/x/j.js><script src=/x/j.js></script>", ""),
@@ -445,6 +446,7 @@ mod tests {
             let (is_changed, report) = changed(page, script);
             assert!(!is_changed && report.skipped.len() == 1, "{page} {script} {report:?}");
         }
+        assert!(changed(usual, "/* File j.js */").0);
         let longer = "<script src=/x/j.js id=j-js></script><script>//# sourceURL=j-js-after</script>";
         assert!(changed(longer, "").0);
         let mut files = [("/x/j.js", "text/html", SCRIPT)];
@@ -617,6 +619,87 @@ mod tests {
 
     fn report_of(reports: &[FilterReport]) -> &FilterReport {
         reports.iter().find(|report| report.filter == FilterName::HintPreloadSubresources).expect("on")
+    }
+
+    /// Returns the parts of a page that no filter but `collapse_whitespace` may change.
+    fn fixed_parts(page: &str) -> Vec<String> {
+        let tokens = tokenize(page, &OptimizeOptions::default().limits).expect("unambiguous");
+        let is_style = |name: &str| matches!(name, "link" | "style");
+        let mut parts = Vec::new();
+        for (index, token) in tokens.iter().enumerate() {
+            let text = &page[token.range.clone()];
+            match &token.kind {
+                HtmlKind::Start(tag) if is_style(&tag.name) => {}
+                HtmlKind::Start(tag) if matches!(tag.name.as_str(), "img" | "script") => {
+                    parts.push(tag.name.clone());
+                }
+                HtmlKind::End(name) if is_style(name) => {}
+                HtmlKind::RawText if matches!(&tokens[index - 1].kind, HtmlKind::Start(tag) if tag.name == "style") =>
+                    {}
+                _ => parts.push(text.to_owned()),
+            }
+        }
+        parts
+    }
+
+    #[test]
+    fn random_pages_keep_their_parts() {
+        let words = [
+            "<link rel=stylesheet href=/a/1.css>",
+            "<link rel=stylesheet href=/2.css media='all'/>",
+            "<link rel=stylesheet href='/long.css' title=x>",
+            "<link href=/3.css rel=stylesheet",
+            "<link rel=preload as=style href=/2.css>",
+            "<script src=/j.js></script>",
+            "<script src='/j.js'async>",
+            "<script>f()</script>",
+            "</script>",
+            "<style>img{height:auto}@font-face{font-family:f;src:url(f.woff2)}body{font-family:f}</style>",
+            "<style>",
+            "</style>",
+            "<img src=/i.gif>",
+            "<img src=/i.gif alt='>'/>",
+            "<IMG src=x width=400 height=400",
+            "<picture>",
+            "</picture>",
+            "<head>",
+            "</head>",
+            "<p>",
+            "<!-- x -->",
+            "<!--",
+            "-->",
+            "text ",
+            ">",
+            "'",
+            "\"",
+            "<svg>",
+            "</svg>",
+            "<template>",
+            "</template>",
+            "<noscript>",
+            "</noscript>",
+            "<base href=/x/>",
+            "<meta charset=utf-8>",
+        ];
+        let long = SHEET.to_owned() + &"q{r:s}".repeat(500);
+        let mut files = site(&FILES);
+        files.insert(url("/long.css"), PageResource::sample(url("/long.css"), "text/css", &long));
+        let filters = FilterSet::safe().without(FilterName::CollapseWhitespace);
+        let options = OptimizeOptions { filters, ..OptimizeOptions::default() };
+        let mut changed = 0;
+        for seed in 0..3000 {
+            let mut random = fastrand::Rng::with_seed(seed);
+            let mut html: String = (0..random.usize(..16)).filter_map(|_| random.choice(words)).collect();
+            if random.u8(..8) == 0 {
+                html.push_str(&"\u{e9}".repeat(5000));
+                html.extend((0..5).filter_map(|_| random.choice(words)));
+            }
+            let page = PageResource::sample(url("/"), "text/html", &html);
+            let Ok(result) = optimize(&page, &files, &options) else { continue };
+            changed += usize::from(result.html != html);
+            assert_eq!(fixed_parts(&result.html), fixed_parts(&html), "seed {seed}: {html}");
+        }
+        assert!(changed > 500, "{changed}");
     }
 
     /// Length from which a style sheet stays a file.

@@ -151,8 +151,16 @@ fn shorter_script(context: &PageContext<'_>, url: &PageUrl) -> Result<Option<(us
         return Err(format!("may depend on its URL ({word})"));
     }
     let name = url.path().rsplit('/').next().unwrap_or_default();
-    if name.is_empty() || context.scripts_contain(&[name]).is_some() {
+    if name.is_empty() || is_file_named(context, name, text, &shorter) {
         return Err("a script names its URL".to_owned());
     }
     Ok(Some((text.len(), shorter)))
+}
+
+/// Returns whether a script contains the name of a file with the text `own`; in this file, comments do not count.
+fn is_file_named(context: &PageContext<'_>, name: &str, own: &str, own_without_comments: &str) -> bool {
+    let mut words = name.split(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_'));
+    let others = || context.scripts.iter().filter(|script| !std::ptr::eq(**script, own));
+    words.all(|word| word.is_empty() || context.scripts_name(word))
+        && (own_without_comments.contains(name) || others().any(|script| script.contains(name)))
 }
