@@ -537,6 +537,8 @@ mod tests {
             (".c{flex-direction:column}", "<div class=c><a><img src=/i.gif></a></div>", "may stretch"),
             ("", "<p style='display: contents'><img src=/i.gif>", "may stretch"),
             ("", "<img style='max-height:3px' src=/i.gif>", "style attribute"),
+            ("", "<img border=1 src=/i.gif>", "border"),
+            ("*{box-sizing:border-box}.b{padding:9px}", "<img class=b src=/i.gif>", "a rule for .b"),
             ("", "<img srcset='/i.gif 1x' src=/i.gif>", "srcset"),
             ("", "<img data-src=x src=/i.gif>", "script"),
             ("", "<picture><source><img src=/i.gif></picture>", "picture"),

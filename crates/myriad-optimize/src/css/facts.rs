@@ -287,10 +287,27 @@ fn effects_of(sheet: &CssTokens<'_>, name: &str, value: Range<usize>) -> Effects
         }
         name => {
             let plain = name.strip_prefix("-webkit-").or_else(|| name.strip_prefix("-moz-")).unwrap_or(name);
-            effects.sizes = SIZING.contains(&plain);
+            effects.sizes = SIZING.contains(&plain) || is_space(plain) && !is_zero(sheet, value);
         }
     }
     effects
+}
+
+/// Returns whether a property sets the space or border around the content, which `box-sizing` may include in the width.
+fn is_space(name: &str) -> bool {
+    let has_no_size = ["radius", "color", "collapse", "spacing", "image"];
+    name.starts_with("padding")
+        || name.starts_with("border") && !has_no_size.iter().any(|part| name.contains(part))
+}
+
+/// Returns whether all lengths of a value are zero, and no border has a style.
+fn is_zero(sheet: &CssTokens<'_>, value: Range<usize>) -> bool {
+    value.filter(|index| !is_trivia(sheet, *index)).all(|index| {
+        let text = sheet.text_of(index).to_ascii_lowercase();
+        let number = text.trim_end_matches(|c: char| c.is_ascii_alphabetic() || c == '%');
+        matches!(text.as_str(), "none" | "initial" | "unset" | "!" | "important")
+            || number.parse::<f64>().is_ok_and(|number| number == 0.0)
+    })
 }
 
 /// Returns whether one of the selectors is `img`.
@@ -463,6 +480,8 @@ mod tests {
             ("@media x{.a img{aspect-ratio:1}}", 1),
             (".a{align-self:stretch}.b{animation:x}.c{flex:1}.d{all:unset}.e{heigh\\74:1px}", 5),
             ("*{-webkit-animation:x}", 1),
+            (".a{padding:0 1px}.b{border:1px solid}.c{border-left-style:solid}.d{padding:var(--x)}", 4),
+            ("*{padding:0px 0 .0em;border:0 none!important;border-radius:5px;border-color:red}", 0),
         ] {
             assert_eq!(facts(text).sized.len(), expected, "{text}");
         }

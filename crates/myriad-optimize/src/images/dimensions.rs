@@ -14,7 +14,7 @@ use crate::page_facts::{PageFacts, PatternIndex};
 const CLOSED_EXPLICITLY: [&str; 11] =
     ["body", "div", "section", "article", "main", "header", "footer", "aside", "nav", "figure", "blockquote"];
 /// Attributes that select another file than `src`, or set a size.
-const SIZING_ATTRIBUTES: [&str; 6] = ["width", "height", "srcset", "sizes", "is", "hspace"];
+const SIZING_ATTRIBUTES: [&str; 6] = ["width", "height", "srcset", "sizes", "is", "border"];
 /// Maximum number of images of a page that are changed.
 const MAX_IMAGES: usize = 500;
 
@@ -102,7 +102,10 @@ fn size_without_distortion(
         let style = tag.raw("style").unwrap_or_default().to_ascii_lowercase();
         style.contains(['\\', '&']) || words.iter().any(|word| style.contains(word))
     };
-    if is_sizing(tag, &["width", "height", "size", "ratio", "self", "flex", "zoom", "anim", "all"]) {
+    if is_sizing(
+        tag,
+        &["width", "height", "size", "ratio", "self", "flex", "zoom", "anim", "all", "padding", "border"],
+    ) {
         return Err("its style attribute may set a size".to_owned());
     }
     if let Some(pattern) = rules.sized.find(tag) {
