@@ -80,6 +80,13 @@ class Myriad_Cache_Titles {
 	private static $is_plain = true;
 
 	/**
+	 * True while blocks are observed; false in a list that shows more than titles.
+	 *
+	 * @var bool
+	 */
+	private static $is_observing = false;
+
+	/**
 	 * Posts in the memory of the object cache before the list, as keys.
 	 *
 	 * @var array<int, mixed>
@@ -111,10 +118,28 @@ class Myriad_Cache_Titles {
 	 * Registers the filters of blocks.
 	 */
 	public static function start() {
-		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
+		self::observe_blocks();
 		foreach ( array_keys( self::LISTS ) as $name ) {
 			Myriad_Cache_Hooks::add( 'render_block_' . $name, array( __CLASS__, 'end' ), PHP_INT_MAX );
 		}
+	}
+
+	/**
+	 * Observes all blocks, before they are rendered.
+	 */
+	private static function observe_blocks() {
+		self::$is_observing = true;
+		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Stops observing hooks and blocks in a list that shows more than titles: its blocks run thousands of hooks. Must be called by a filter other
+	 * than `all`: WordPress would not remove the name of the hook from its list of hooks in progress.
+	 */
+	private static function ignore_list() {
+		self::$is_observing = false;
+		remove_filter( 'all', array( __CLASS__, 'note_hook' ) );
+		remove_filter( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -127,6 +152,9 @@ class Myriad_Cache_Titles {
 		$name = isset( $block['blockName'] ) ? (string) $block['blockName'] : '';
 		if ( '' !== self::$list ) {
 			self::$is_plain = self::$is_plain && isset( self::INNER[ $name ] ) && self::LISTS[ self::$list ] && self::is_of_core( $name );
+			if ( ! self::$is_plain ) {
+				self::ignore_list();
+			}
 		} elseif ( isset( self::LISTS[ $name ] ) && empty( $GLOBALS['_wp_switched_stack'] ) ) {
 			$args = isset( $block['attrs'] ) ? $block['attrs'] : array();
 			if ( empty( $args['displayPostContent'] ) && empty( $args['displayFeaturedImage'] ) && self::is_of_core( $name ) ) {
@@ -212,6 +240,9 @@ class Myriad_Cache_Titles {
 	private static function finish_list() {
 		remove_filter( 'all', array( __CLASS__, 'note_hook' ) );
 		self::$list = '';
+		if ( ! self::$is_observing ) {
+			self::observe_blocks();
+		}
 		$loaded     = array_diff_key( Myriad_Cache_Reads::held( 'posts' ), self::$before );
 		foreach ( array_keys( self::$posts + $loaded ) as $post_id ) {
 			$type = isset( $loaded[ $post_id ]->post_type ) ? (string) $loaded[ $post_id ]->post_type : '';
