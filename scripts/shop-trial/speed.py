@@ -58,7 +58,7 @@ def run(shop):
     """Returns the pages per second of two kinds of visitors, for pages of products. The client in Python limits high values."""
     guest, *customers = shop.add_shoppers([("", "")] * (1 + CUSTOMERS))
     for shopper in (guest, *customers):
-        shopper.add_by_script(guest.box)
+        shopper.add_by_script(shopper.box)
     urls = [shop.pages[name] for name in PRODUCTS]
     for url in urls:
         shop.site.bystander().send("GET", url)
