@@ -33,7 +33,7 @@ enum AcceptedValues {
 
 const ON_OFF: &[&str] = &["on", "off"];
 
-const KNOWN: [KnownSetting; 20] = [
+const KNOWN: [KnownSetting; 21] = [
     known("search", "off", AcceptedValues::Word(ON_OFF)),
     known("rest", "off", AcceptedValues::Word(ON_OFF)),
     known("multisite", "", AcceptedValues::Word(&["off", "subdirectories", "subdomains"])),
@@ -44,6 +44,7 @@ const KNOWN: [KnownSetting; 20] = [
     known("frames", "same", AcceptedValues::Word(&["same", "any"])),
     known("validity", "1m", AcceptedValues::Time),
     known("adaptive", "1m", AcceptedValues::TimeOrOff),
+    known("optimize", "off", AcceptedValues::Word(&["off", "safe"])),
     known("uploads", "64m", AcceptedValues::Size),
     known("disk", "1g", AcceptedValues::Size),
     known("memory", "", AcceptedValues::Size),

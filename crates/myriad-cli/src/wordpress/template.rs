@@ -179,6 +179,7 @@ impl CheckedSite {
             ),
             ("validity", validity.to_owned()),
             ("adaptive", settings.get("adaptive").to_owned()),
+            ("optimize", or_nothing(is("optimize", "safe"), "optimize safe;")),
             ("uploads", settings.get("uploads").to_owned()),
             ("disk", settings.get("disk").to_owned()),
             ("memory", if memory.is_empty() { String::new() } else { format!(" memory={memory}") }),
