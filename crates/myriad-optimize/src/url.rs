@@ -20,7 +20,8 @@ pub struct PageUrl {
 }
 
 impl PageUrl {
-    /// Parses an absolute URL. Returns `None` for other schemes, user names, and hosts with characters outside of ASCII.
+    /// Parses an absolute URL. Returns `None` for other schemes, user names, hosts with characters outside of ASCII, and paths
+    /// that start with two slashes.
     pub fn parse(text: &str) -> Option<Self> {
         let text = cleaned(text)?;
         let (scheme, rest) = text.split_once("://")?;
@@ -54,6 +55,7 @@ impl PageUrl {
                 without_dots(&format!("{folder}{path}"))
             }
         };
+        is_unambiguous(&path).then_some(())?;
         Some(Self { path: escape_target(&path), query: escape_target(query), ..self.clone() })
     }
 
@@ -69,6 +71,7 @@ impl PageUrl {
         let rest = rest.split('#').next().unwrap_or_default();
         let (path, query) = split_query(rest);
         let path = if path.is_empty() { "/".to_owned() } else { without_dots(path) };
+        is_unambiguous(&path).then_some(())?;
         Some(Self { is_https, authority, path: escape_target(&path), query: escape_target(query) })
     }
 
@@ -110,6 +113,11 @@ fn cleaned(text: &str) -> Option<String> {
     let text: String =
         text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();
     (text.len() <= LONGEST && !text.contains('\\')).then_some(text)
+}
+
+/// Returns whether a path means the same in a URL and alone: after two slashes, a browser would read a host.
+fn is_unambiguous(path: &str) -> bool {
+    !path.starts_with("//")
 }
 
 fn split_query(text: &str) -> (&str, &str) {
@@ -180,5 +188,21 @@ mod tests {
         assert!(url("http://a.test/x").is_same_origin(&url("http://a.test:80/y")));
         assert!(!url("http://a.test/").is_same_origin(&url("https://a.test/")));
         assert!(!url("http://a.test/").is_same_origin(&url("http://a.test:81/")));
+    }
+
+    #[test]
+    fn path_with_two_slashes_at_its_start_is_refused() {
+        for text in [
+            "http://a.test//b.test/x.css",
+            "http://a.test//b.test/..",
+            "http://a.test/..//x",
+            "http://a.test/x/..//y",
+        ] {
+            assert_eq!(PageUrl::parse(text), None, "{text}");
+        }
+        let base = PageUrl::parse("http://a.test/x//y/").expect("valid");
+        assert_eq!(base.join("../../..//b.test/i.png"), None);
+        assert_eq!(base.join("/.//b.test/i.png"), None);
+        assert_eq!(base.join("i.png").map(|url| url.path_and_query()).as_deref(), Some("/x//y/i.png"));
     }
 }

@@ -15,7 +15,7 @@ use myriad_optimize::{
     FilterReport, OptimizeOptions, OptimizedPage, PageResource, PageResources, PageUrl, optimize,
 };
 use myriad_store::page::{OptimizedState, Page};
-use myriad_store::{Body, ReplacementBody};
+use myriad_store::{AttachError, Body, ReplacementBody};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
@@ -37,6 +37,8 @@ static CORE_TIME: WorkBudgets = WorkBudgets::new(false, 2_000.0, 100.0);
 const MAX_RUNNING: usize = 4;
 /// Pause in milliseconds after an attempt for which there was no time.
 const PAUSE_MS: u64 = 50;
+/// Pause in milliseconds after an attempt for whose result there was no memory.
+const LONG_PAUSE_MS: u64 = 10_000;
 /// Time from which the next page may be optimized, in milliseconds since the epoch.
 static NEXT_AT: AtomicU64 = AtomicU64::new(0);
 /// Pages in progress, by zone and generation.
@@ -74,7 +76,7 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }
     let request = &exchange.request;
     let Some(rules) = request.place().features.get::<OptimizeRules>() else { return };
-    if !is_whole_page(page) {
+    if !is_whole_page(page) || !page.may_get_replacement() {
         return;
     }
     if let Some(reason) = obstacle(request, cached, page, &rules.options) {
@@ -82,8 +84,7 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }
     let Some(running) = RunningPage::begin(cached, page) else { return };
     let Some(reservation) = CORE_TIME.reserve(rules.budget_ppm, now) else {
-        NEXT_AT.store(now + PAUSE_MS, Relaxed);
-        return;
+        return pause(PAUSE_MS);
     };
     let (exchange, held, page, rules) = (exchange.snapshot(), cached.to_owned(), page.clone(), rules.clone());
     tokio::task::spawn_local(Box::pin(async move {
@@ -91,6 +92,11 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
         work.run().await;
         drop(running);
     }));
+}
+
+/// Prevents that another page is optimized for a number of milliseconds.
+fn pause(ms: u64) {
+    NEXT_AT.store(now_ms() + ms, Relaxed);
 }
 
 /// Returns whether a page is an HTML document in memory. Other pages have no optimized form.
@@ -148,7 +154,8 @@ impl PageWork {
         let text = contiguous(&self.page.body()).into_owned();
         let cut = self.page.meta().cut().to_vec();
         let marked = MarkedPage::new(&text, &cut).ok_or("the data about its ESI holes is damaged")?;
-        let resource = self.page_resource(&marked).ok_or("its URL is not understood")?;
+        // A request whose URL is unusual, such as `//x/..`, must not prevent the form of the page.
+        let Some(resource) = self.page_resource(&marked) else { return Ok(()) };
         let own = read_all(&mut self.exchange, &resource, &self.rules.options).await?;
         let Some(result) = self.optimize_in_pool(resource, own.resources).await else { return Ok(()) };
         let made = result?;
@@ -165,8 +172,10 @@ impl PageWork {
         let html_bytes = html.len();
         let mut names = Vec::new();
         for bundle in &made.bundles {
-            // Without space for its bundles, the page is tried again at a later hit.
-            let Some(name) = bundles::publish(&self.exchange, &self.held, bundle) else { return Ok(()) };
+            let Some(name) = bundles::publish(&self.exchange, &self.held, bundle) else {
+                pause(LONG_PAUSE_MS);
+                return Ok(());
+            };
             names.push(name);
         }
         let body = Body::from(Bytes::from(html.into_bytes().into_boxed_slice()));
@@ -176,13 +185,16 @@ impl PageWork {
         let saved = text.len().saturating_sub(html_bytes) as u64;
         zone.optimized.forms.fetch_add(1, Relaxed);
         zone.optimized.bytes_saved.fetch_add(saved, Relaxed);
-        // Fails if the page is not stored any more, or if memory is short.
-        let _ = zone.zone.replace(
+        // Fails, too, if the page is not stored any more.
+        let added = zone.zone.replace(
             &self.page,
             Some(ReplacementBody { meta, body, alternatives }),
             state,
             now_ms(),
         );
+        if added == Err(AttachError::NoRoom) {
+            pause(LONG_PAUSE_MS);
+        }
         Ok(())
     }
 
@@ -240,7 +252,10 @@ impl PageWork {
             let _ = sender.send(result);
         });
         match submitted {
-            SubmitResult::Queued => receiver.await.ok(),
+            // The thread does not answer after a panic.
+            SubmitResult::Queued => {
+                Some(receiver.await.unwrap_or_else(|_| Err("the optimizer failed".to_owned())))
+            }
             _ => None,
         }
     }

@@ -26,6 +26,11 @@ impl<M: Metadata> Object<M> {
         Some(latest)
     }
 
+    /// Returns whether another replacement can be added.
+    pub fn may_get_replacement(&self) -> bool {
+        self.replacements().count() < MAX_REPLACEMENTS
+    }
+
     pub(super) fn replacements(&self) -> impl Iterator<Item = &ObjectReplacement<M>> {
         std::iter::successors(self.fixed().replacements.get(), |replacement| replacement.next().get())
     }
