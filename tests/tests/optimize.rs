@@ -15,6 +15,14 @@ const ON: &str = "optimize safe; optimize_budget 100%; optimize_filters -inline_
 
 /// Starts a server with two style sheets in files.
 fn start_with(rules: &str, handle: impl Fn(&mut Call) + Send + Sync + 'static) -> (Server, Origin) {
+    start_keyed(Cached::default().key, rules, handle)
+}
+
+fn start_keyed(
+    key: &str,
+    rules: &str,
+    handle: impl Fn(&mut Call) + Send + Sync + 'static,
+) -> (Server, Origin) {
     let server = format!(
         "fastcgi_cache_valid 200 404 1h; add_header Form $optimized; {rules} gzip on; gzip_types text/css; gzip_min_length 20;
          location /css/ {{ try_files $uri =404; }}"
@@ -24,7 +32,8 @@ fn start_with(rules: &str, handle: impl Fn(&mut Call) + Send + Sync + 'static) -
     place.write("html/css/one.css", ONE);
     place.write("html/css/two.css", TWO);
     let http = "types { text/css css; text/javascript js; }";
-    let server = Cached { http, server: &server, ..Cached::default() }.start_before(place, &origin.address);
+    let server =
+        Cached { http, key, server: &server, ..Cached::default() }.start_before(place, &origin.address);
     (server, origin)
 }
 
@@ -147,22 +156,70 @@ fn bundle_is_available_after_a_restart() {
 
 #[test]
 fn pages_with_obstacles_remain_as_they_are() {
-    for (rules, fields) in [
-        ("leak_guard off;", ""),
-        ("sub_filter x y; sub_filter_once off;", ""),
-        ("", "\r\nCache-Control: no-transform, max-age=60"),
-        ("optimize_exclude /*;", ""),
-        ("optimize off;", ""),
+    for (rules, fields, reason) in [
+        ("leak_guard off;", "", "leak_guard off"),
+        ("sub_filter x y; sub_filter_once off;", "", "sub_filter"),
+        ("", "\r\nCache-Control: no-transform, max-age=60", "no-transform"),
+        ("", "\r\nRepr-Digest: sha-256=:AA==:", "digest"),
+        ("optimize_exclude /*;", "", "excluded by the configuration"),
     ] {
-        let (server, _origin) =
-            start_with(&format!("{rules} {}", if rules == "optimize off;" { "" } else { ON }), move |call| {
-                call.answer(&format!("Content-Type: text/html; charset=utf-8{fields}"), PAGE);
-            });
-        for _ in 0..30 {
+        let (server, _origin) = start_with(&format!("{rules} {ON}"), move |call| {
+            call.answer(&format!("Content-Type: text/html; charset=utf-8{fields}"), PAGE);
+        });
+        wait_for(reason, || {
             let page = server.get("/");
             assert_eq!((form(&page), page.text().contains("one.css")), ("", true), "{rules} {fields}");
-        }
+            let text = shown(&server);
+            text.contains("no: ") && text.contains(reason)
+        });
+        assert_eq!(form(&server.get("/")), "", "{rules} {fields}");
     }
+}
+
+#[test]
+fn request_with_an_unusual_path_does_not_decide_about_urls() {
+    let page = PAGE.replace("href=/css/", "href=../css/");
+    let (server, _origin) = start_keyed("$uri", ON, move |call| {
+        call.answer("Content-Type: text/html; charset=utf-8", &page);
+    });
+    for path in ["/a/page", "/a//page", "//a/page", "/x/%2e%2e/a/page", "/./a/page"] {
+        assert_eq!(form(&server.get(path)), "", "{path}");
+    }
+    let text = optimized(&server, &Request::get("/a/page")).text();
+    let style = server.get(bundle(&text)).text();
+    assert!(style.contains("url(/css/i.png)"), "{style}");
+}
+
+#[test]
+fn each_host_gets_the_bundles_of_a_page_without_host_in_its_key() {
+    let rules = format!("{ON} fastcgi_param HTTP_HOST fixed;");
+    let (server, _origin) = start_keyed("$uri", &rules, |call| {
+        call.answer("Content-Type: text/html; charset=utf-8", PAGE);
+    });
+    let of = |host: &str, path: &str| Request::get(path).field("Host", host);
+    server.fetch(&of("a.test", "/"));
+    let page = optimized(&server, &of("b.test", "/")).text();
+    assert_eq!(server.fetch(&of("c.test", bundle(&page))).status, 200);
+}
+
+#[test]
+fn confirmed_page_keeps_its_form() {
+    let (server, _origin) = start_with(&format!("fastcgi_cache_revalidate on; {ON}"), |call| {
+        let head = "Content-Type: text/html; charset=utf-8\r\nETag: \"one\"\r\nX-Accel-Expires: 1";
+        if call.param("HTTP_IF_NONE_MATCH").is_empty() {
+            call.answer(head, PAGE);
+        } else {
+            call.answer(&format!("Status: 304\r\n{head}"), "");
+        }
+    });
+    server.get("/");
+    optimized(&server, &Request::get("/"));
+    wait_for("a confirmation", || server.get("/").cache() == "REVALIDATED");
+    wait_for("a hit", || {
+        let page = server.get("/");
+        assert_eq!(form(&page), "safe", "{}", page.cache());
+        page.cache() == "HIT"
+    });
 }
 
 #[test]

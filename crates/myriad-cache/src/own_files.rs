@@ -1,10 +1,13 @@
 //! Files that this server sends to anonymous clients, read through its own locations.
 
 use std::future::poll_fn;
+use std::net::SocketAddr;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest::{self, SubrequestResponse};
 use myriad_http::{HttpVersion, Known, RequestHead};
+
+use crate::server_client::SERVER_CLIENT;
 
 /// Requests a path, with or without a query, as a client without cookies would. No origin is contacted: the response is
 /// a file, a stored page or an error. Returns `None` if the path is invalid, or after too many subrequests.
@@ -15,6 +18,8 @@ pub(crate) async fn request_file(exchange: &mut Exchange, target: &[u8]) -> Opti
     let head = RequestHead::from_parts(b"GET", target, HttpVersion::Http11, host);
     *child.request.received.head = head;
     child.request.route.internal = false;
+    // Rules that permit more to the client's address must not apply.
+    child.request.received.real = Some(SocketAddr::new(SERVER_CLIENT, 0));
     child.request.begin_lineage().own_head = true;
     child.request.leave_errors_empty();
     child.request.cache.lookup.stored_only = true;
@@ -23,10 +28,11 @@ pub(crate) async fn request_file(exchange: &mut Exchange, target: &[u8]) -> Opti
     Some(subrequest::execute(child).await)
 }
 
-/// Returns whether the location of a response restricts access. Subrequests have no credentials, so its checks did not
-/// run.
+/// Returns whether the location of a response restricts access, or another location may have: checks do not run for
+/// subrequests, and those of locations before an internal redirect are not known.
 pub(crate) fn is_restricted(answer: &mut SubrequestResponse) -> bool {
-    answer.exchange().request.place().entry.gate.is_some()
+    let request = &answer.exchange().request;
+    request.place().entry.gate.is_some() || request.route.internal
 }
 
 /// Reads the body of a response. Returns `None` if it fails or is longer than `max` bytes.

@@ -5,11 +5,15 @@ use myriad_policy::{
     Admission, CachePolicy, EntityTag, ResponseFacts, StoreRefusal, StoredFields, Tags, VaryRule, is_updated,
     revalidated,
 };
+#[cfg(feature = "optimizer")]
+use myriad_store::Completed;
 use myriad_store::{Completion, FlightWriter};
 
 use crate::adaptive_validity;
 use crate::arrival::Arrival;
 use crate::journey_step::CacheContext;
+#[cfg(feature = "optimizer")]
+use crate::optimize;
 use crate::origin_fields;
 use crate::page;
 use myriad_exchange::exchange::Exchange;
@@ -76,7 +80,13 @@ pub(crate) fn confirm(
             adaptive_validity::confirm(exchange, cache, &stored, &mut meta, arrival);
             let alternatives = page::alternatives_of(&stored);
             let (now, fresh_until) = (arrival.now, meta.facts.lifetime().fresh_until);
-            writer.renew(Completion { meta, now, fresh_until, alternatives });
+            let renewed = writer.renew(Completion { meta, now, fresh_until, alternatives });
+            #[cfg(feature = "optimizer")]
+            if let Some(Completed::Stored(page)) = renewed {
+                optimize::after_fetch(exchange, CacheContext { origin: place, cache }, &stored, &page);
+            }
+            #[cfg(not(feature = "optimizer"))]
+            drop(renewed);
             Confirmation::Page
         }
         Admission::Refuse(why) if why.protects_visitors() => {

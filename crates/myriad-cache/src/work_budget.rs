@@ -11,7 +11,7 @@ static CORES: LazyLock<f64> =
 pub(crate) struct WorkBudgets {
     budgets: Mutex<Vec<Budget>>,
     /// True if a part refers to the time of all cores together, false if it refers to that of one core.
-    is_per_core: bool,
+    is_of_all_cores: bool,
     /// Maximum time in milliseconds that is saved up while there is no work, and that may be owed after long work.
     max_saved_ms: f64,
     /// Time in milliseconds that is reserved for work in progress, so that not too much begins at once.
@@ -42,8 +42,8 @@ impl Drop for Reservation {
 
 impl WorkBudgets {
     /// Creates an empty list of budgets. Each parameter is the value of the field of the same name.
-    pub(crate) const fn new(is_per_core: bool, max_saved_ms: f64, reserved_ms: f64) -> Self {
-        Self { budgets: Mutex::new(Vec::new()), is_per_core, max_saved_ms, reserved_ms }
+    pub(crate) const fn new(is_of_all_cores: bool, max_saved_ms: f64, reserved_ms: f64) -> Self {
+        Self { budgets: Mutex::new(Vec::new()), is_of_all_cores, max_saved_ms, reserved_ms }
     }
 
     /// Reserves time for work; `None` if the budget is used up. `ppm` is the part of the time that all such work may
@@ -51,7 +51,7 @@ impl WorkBudgets {
     pub(crate) fn reserve(&'static self, ppm: u32, now_ms: u64) -> Option<Reservation> {
         let mut budgets = self.budgets.lock();
         let budget = self.budget_of(&mut budgets, ppm, now_ms);
-        budget.refill(if self.is_per_core { *CORES } else { 1.0 }, self.max_saved_ms, now_ms);
+        budget.refill(if self.is_of_all_cores { *CORES } else { 1.0 }, self.max_saved_ms, now_ms);
         if budget.saved_ms <= 0.0 {
             return None;
         }

@@ -59,6 +59,21 @@ pub(crate) struct FileIdentity {
     mode: u32,
 }
 
+impl FileIdentity {
+    /// Returns the fields except the mode.
+    fn parts(&self) -> [u64; 7] {
+        [
+            self.device,
+            self.inode,
+            self.length,
+            self.modified_s.cast_unsigned(),
+            self.modified_ns.cast_unsigned(),
+            self.changed_s.cast_unsigned(),
+            self.changed_ns.cast_unsigned(),
+        ]
+    }
+}
+
 /// Regular file.
 pub struct FileEntry {
     /// Length of the file in bytes.
@@ -230,6 +245,12 @@ impl PathEntry {
 }
 
 impl FileEntry {
+    /// Returns numbers of which one differs between two versions of a file: device, inode, length, and the times of the last
+    /// modification and change in seconds and nanoseconds.
+    pub fn identity_parts(&self) -> [u64; 7] {
+        self.identity.parts()
+    }
+
     fn new(metadata: &Metadata, held: &Arc<CachedFileTotals>) -> Self {
         let modified_s = u64::try_from(metadata.mtime()).unwrap_or(0);
         let opaque = format!("{modified_s:x}-{:x}", metadata.len());

@@ -14,7 +14,7 @@ use myriad_http::{Method, ResponseHead};
 use myriad_net::clock::now_ms;
 use myriad_optimize::{BUNDLE_FOLDER, PageBundle};
 use myriad_policy::{CacheStatus, Lifetime, Tags, ValiditySource};
-use myriad_store::page::key::{BUNDLE, HOST, append};
+use myriad_store::page::key::{BUNDLE, append};
 use myriad_store::page::{Page, PageMarks, PageZone};
 use myriad_store::{Admission, KeyRef};
 use parking_lot::Mutex;
@@ -30,18 +30,15 @@ const RETAINED_MS: u64 = 600_000;
 /// Divisor of a zone's memory limit: maximum size of its bundles that are in the table.
 const MEMORY_PART: usize = 8;
 
-/// Bundles in memory, by host and name.
+/// Bundles in memory, by name. The name depends on the content only, so that pages of several hosts share a bundle.
 static BUNDLES: LazyLock<Mutex<BundleTable>> = LazyLock::new(Mutex::default);
 
 #[derive(Default)]
 struct BundleTable {
-    entries: HashMap<BundleKey, BundleEntry>,
+    entries: HashMap<Arc<str>, BundleEntry>,
     /// Bytes of the bundles of each zone, by its address.
     bytes: HashMap<usize, usize>,
 }
-
-/// Host and name.
-type BundleKey = (Box<[u8]>, Arc<str>);
 
 struct BundleEntry {
     page: Page,
@@ -51,15 +48,14 @@ struct BundleEntry {
 }
 
 impl BundleTable {
-    fn get(&self, host: &[u8], name: &str) -> Option<(Arc<str>, &BundleEntry)> {
-        let key: BundleKey = (host.into(), name.into());
-        self.entries.get_key_value(&key).map(|(key, entry)| (Arc::clone(&key.1), entry))
+    fn get(&self, name: &str) -> Option<(Arc<str>, &BundleEntry)> {
+        self.entries.get_key_value(name).map(|(name, entry)| (Arc::clone(name), entry))
     }
 
     /// Removes bundles that no page has named for [`RETAINED_MS`].
     fn sweep(&mut self, now: u64) {
         let bytes = &mut self.bytes;
-        self.entries.retain(|(_, name), entry| {
+        self.entries.retain(|name, entry| {
             // The table itself has one reference.
             if Arc::strong_count(name) > 1 {
                 entry.unused_since = None;
@@ -84,13 +80,13 @@ pub(super) fn publish(
     bundle: &PageBundle,
 ) -> Option<Arc<str>> {
     let name = bundle.path.strip_prefix(BUNDLE_FOLDER)?;
-    let request = &exchange.request;
-    let (host, now) = (&request.route.host, now_ms());
-    let zone = &held.cache.zone;
+    let (zone, now) = (&held.cache.zone, now_ms());
     {
         let mut table = BUNDLES.lock();
         table.sweep(now);
-        if let Some((name, _)) = table.get(host, name) {
+        if let Some((name, entry)) = table.get(name)
+            && is_stored(&entry.zone, &name)
+        {
             return Some(name);
         }
         let used = table.bytes.get(&address(zone)).copied().unwrap_or(0);
@@ -99,22 +95,32 @@ pub(super) fn publish(
         }
     }
     let page = store(exchange, held, name, bundle, now)?;
-    let name: Arc<str> = name.into();
     let mut table = BUNDLES.lock();
+    // Another thread may have added the bundle, and a purge may have removed it from the zone only.
+    if let Some((name, _)) = table.get(name) {
+        return Some(name);
+    }
+    let name: Arc<str> = name.into();
     *table.bytes.entry(address(zone)).or_default() += page.weight();
     let entry = BundleEntry { page, zone: Arc::clone(zone), unused_since: None };
-    table.entries.insert((host.as_slice().into(), Arc::clone(&name)), entry);
+    table.entries.insert(Arc::clone(&name), entry);
     Some(name)
+}
+
+/// Returns whether a bundle is stored in its zone, in memory or on disk.
+fn is_stored(zone: &PageZone, name: &str) -> bool {
+    let key = key_of(name);
+    zone.zone.peek_variant(KeyRef::new(&key), |_, _| {}).is_some()
+        || zone.zone.seek(KeyRef::new(&key), |_, _| {}).is_some()
 }
 
 fn address(zone: &Arc<PageZone>) -> usize {
     Arc::as_ptr(zone) as usize
 }
 
-fn key_of(host: &[u8], name: &str) -> Vec<u8> {
+fn key_of(name: &str) -> Vec<u8> {
     let mut key = Vec::new();
     append(BUNDLE, name.as_bytes(), &mut key);
-    append(HOST, host, &mut key);
     key
 }
 
@@ -143,7 +149,7 @@ fn store(
     let marks =
         PageMarks::new(request.scheme(), &request.route.host, bundle.path.as_bytes(), &Tags::parse(b""));
     let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks, None);
-    let key = key_of(&request.route.host, name);
+    let key = key_of(name);
     let writer = held.cache.zone.zone.fetch_unshared(KeyRef::new(&key), now);
     let length = Some(bundle.text.len() as u64);
     let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
@@ -151,18 +157,24 @@ fn store(
     complete(exchange, &held.cache.zone, writer, meta)
 }
 
-/// Returns the response to a request for a bundle; `None` for other requests, and if there is no such bundle.
+/// Returns whether a request has the path of a bundle.
+pub fn names_bundle(request: &Request) -> bool {
+    bundle_name(request).is_some()
+}
+
+/// Returns the response to a request for a bundle; `None` for other requests, if there is no such bundle, and if the server
+/// restricts access, because the optimizer then reads no files.
 pub fn bundle_response(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
-    let name = bundle_name(request)?;
+    let name = bundle_name(request).filter(|_| request.place().entry.gate.is_none())?;
     let found = {
         let table = BUNDLES.lock();
-        table.get(&request.route.host, &name).map(|(_, entry)| (entry.page.clone(), Arc::clone(&entry.zone)))
+        table.get(&name).map(|(_, entry)| (entry.page.clone(), Arc::clone(&entry.zone)))
     };
     if let Some((page, zone)) = found {
         return Some(respond(exchange, &zone, page));
     }
-    let key = key_of(&request.route.host, &name);
+    let key = key_of(&name);
     let now = request.received.at_ms;
     // After a restart, the bundle may only be in a zone.
     let zones: Vec<_> = request.runtime().zone_list.iter().flatten().cloned().collect();

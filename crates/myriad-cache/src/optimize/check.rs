@@ -16,7 +16,7 @@ use crate::journey_step::CacheContext;
 /// Maximum number of files whose version is remembered.
 const REMEMBERED: u64 = 8_192;
 
-/// Versions of files, with the time in milliseconds until which they are used, by a hash of host and path. Pages share most of
+/// Versions of files, with the time in milliseconds until which they are used, by a hash of server, host and path. Pages share most of
 /// their files.
 static VERSIONS: LazyLock<Mutex<Lru<u64, (u64, u64)>>> = LazyLock::new(|| Mutex::new(Lru::new(REMEMBERED)));
 
@@ -28,7 +28,8 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     tokio::task::spawn_local(Box::pin(async move {
         let Some(form) = page.replacement() else { return };
         for file in form.state().files() {
-            if current_version(&mut exchange, file).await != file.version {
+            let current = current_version(&mut exchange, file).await;
+            if current.is_some_and(|current| current != file.version) {
                 form.state().revoke();
                 held.cache.zone.optimized.revoked.fetch_add(1, Relaxed);
                 break;
@@ -37,9 +38,13 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }));
 }
 
-async fn current_version(exchange: &mut Exchange, file: &FileVersion) -> u64 {
+/// Returns the version of a file; `None` if it is not known.
+async fn current_version(exchange: &mut Exchange, file: &FileVersion) -> Option<u64> {
     let mut hash = Xxh3Default::new();
-    hash.update(&exchange.request.route.host);
+    let request = &exchange.request;
+    hash.update(request.scheme().as_bytes());
+    hash.update(&(std::ptr::from_ref(request.server()) as usize).to_le_bytes());
+    hash.update(&request.route.host);
     hash.update(b"\0");
     hash.update(&file.target);
     let key = hash.digest();
@@ -48,9 +53,9 @@ async fn current_version(exchange: &mut Exchange, file: &FileVersion) -> u64 {
     if let Some((version, until)) = known
         && now < until
     {
-        return version;
+        return Some(version);
     }
-    let version = version(exchange, &file.target).await;
+    let version = version(exchange, &file.target).await?;
     VERSIONS.lock().insert(key, (version, now + OptimizedState::CHECK_MS / 2), 1);
-    version
+    Some(version)
 }

@@ -18,7 +18,8 @@ pub(super) fn policies(page: PageView<'_>) -> impl Iterator<Item = &[u8]> {
 
 /// Returns the metadata of the optimized form of a page: those of the page, with another body and its own entity tag.
 pub(super) fn form_meta(page: &Page, cut: &[u8], body: &Body) -> PageMeta {
-    let mut meta = page.meta().to_owned();
+    // A form that replaces another one would have the same time.
+    let mut meta = page.meta().to_owned().without_last_modified();
     if page.meta().cut() != cut {
         meta = meta.with_cut(cut);
     }

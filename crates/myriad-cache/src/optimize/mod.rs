@@ -34,7 +34,7 @@ use form::{form_meta, policies};
 use crate::journey_step::CacheContext;
 use crate::page;
 
-pub use bundles::bundle_response;
+pub use bundles::{bundle_response, names_bundle};
 pub use rules::settings_id;
 pub(crate) use start::start;
 
@@ -57,6 +57,9 @@ pub(crate) fn sent_page(exchange: &mut Exchange, cached: CacheContext<'_>, page:
                 check::start(exchange, cached, &page);
             }
             let Some(form) = form.object() else { return page };
+            if exchange.request.place().filters.change(page.meta().media_type()) {
+                return page;
+            }
             exchange.request.cache.report.optimized = true;
             form.clone()
         }
@@ -72,7 +75,9 @@ pub(crate) fn sent_page(exchange: &mut Exchange, cached: CacheContext<'_>, page:
 /// Returns whether a request gets the optimized form: requests of clients, and those for the shared page of a known visitor.
 fn is_for(exchange: &Exchange) -> bool {
     let request = &exchange.request;
-    request.received.sink.is_none() && (!request.is_subrequest() || request.cache.lookup.stored_only)
+    let lookup = &request.cache.lookup;
+    let is_of_client = !request.is_subrequest() || lookup.stored_only && !lookup.fetches_nothing;
+    request.received.sink.is_none() && is_of_client
 }
 
 /// Gives a page that replaces one with an optimized form its own form: the same one if the body is equal, otherwise a new one.
@@ -82,8 +87,13 @@ pub(crate) fn after_fetch(exchange: &Exchange, cached: CacheContext<'_>, previou
         return;
     };
     let (old, new) = (previous.meta(), page.meta());
-    let is_equal =
-        old.cut() == new.cut() && policies(old).eq(policies(new)) && previous.body().same_bytes(&page.body());
+    if !is_for(exchange) || new.no_transform {
+        return;
+    }
+    let is_equal = old.media_type() == new.media_type()
+        && old.cut() == new.cut()
+        && policies(old).eq(policies(new))
+        && previous.body().same_bytes(&page.body());
     match form.object() {
         Some(object) if is_equal => {
             let body = ReplacementBody {
@@ -92,9 +102,9 @@ pub(crate) fn after_fetch(exchange: &Exchange, cached: CacheContext<'_>, previou
                 alternatives: page::alternatives_of(object),
             };
             // Fails if the page is not stored any more.
-            let _ = cached.cache.zone.zone.replace(page, Some(body), form.state().copy(now_ms()), now_ms());
+            let _ = cached.cache.zone.zone.replace(page, Some(body), form.state().copy(), now_ms());
         }
-        Some(_) => start(exchange, cached, page),
-        None => {}
+        Some(_) if previous.hits() > 0 => start(exchange, cached, page),
+        _ => {}
     }
 }

@@ -63,12 +63,14 @@ pub(super) async fn read_all(
     Ok(own)
 }
 
-/// Returns the version of a file of this server; 0 if there is none that an anonymous client may read.
-pub(super) async fn version(exchange: &mut Exchange, target: &[u8]) -> u64 {
-    match request_file(exchange, target).await {
-        Some(mut answer) => version_of(&mut answer).unwrap_or(0),
-        None => 0,
+/// Returns the version of a file of this server; 0 if there is none that an anonymous client may read. `None` if it is not
+/// known: the file is a page of an origin that is not stored at the moment.
+pub(super) async fn version(exchange: &mut Exchange, target: &[u8]) -> Option<u64> {
+    let mut answer = request_file(exchange, target).await?;
+    if answer.response.status >= 500 {
+        return None;
     }
+    Some(version_of(&mut answer).unwrap_or(0))
 }
 
 async fn read(exchange: &mut Exchange, url: &PageUrl, target: &[u8]) -> (u64, Option<PageResource>) {
@@ -78,6 +80,10 @@ async fn read(exchange: &mut Exchange, url: &PageUrl, target: &[u8]) -> (u64, Op
     let content_type = String::from_utf8_lossy(&content_type).into_owned();
     let (media_type, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
     let media_type = media_type.trim().to_owned();
+    if media_type == "text/html" {
+        // It may be the page itself.
+        return (0, None);
+    }
     let is_image = media_type.starts_with("image/");
     let max = if is_image { MAX_IMAGE } else { MAX_TEXT };
     if answer.response.known_length().is_none_or(|length| length > max) {
@@ -112,8 +118,7 @@ fn version_of(answer: &mut SubrequestResponse) -> Option<u64> {
         ResponseSource::File(entry) => {
             let file = entry.file()?;
             let mut hash = Xxh3Default::new();
-            hash.update(&file.modified);
-            hash.update(&file.length.to_le_bytes());
+            file.identity_parts().iter().for_each(|part| hash.update(&part.to_le_bytes()));
             Some(hash.digest().max(1))
         }
         ResponseSource::Page(page) => {

@@ -3,21 +3,23 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use myriad_encode::SubmitResult;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_http::Known;
-use myriad_http::lines::line_named;
+use myriad_http::lines::{line_named, lines_named};
 use myriad_net::clock::now_ms;
 use myriad_optimize::{
     FilterReport, OptimizeOptions, OptimizedPage, PageResource, PageResources, PageUrl, optimize,
 };
-use myriad_store::page::{OptimizedState, Page};
+use myriad_policy::loads_early;
+use myriad_store::page::{OptimizedState, Page, PageView};
 use myriad_store::{AttachError, Body, ReplacementBody};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
+use tokio::time::timeout;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::bundles;
@@ -39,6 +41,10 @@ const MAX_RUNNING: usize = 4;
 const PAUSE_MS: u64 = 50;
 /// Pause in milliseconds after an attempt for whose result there was no memory.
 const LONG_PAUSE_MS: u64 = 10_000;
+/// Fields with a digest of the body.
+const DIGESTS: [&[u8]; 4] = [b"content-md5", b"digest", b"content-digest", b"repr-digest"];
+/// Maximum time in which the files of a page are read.
+const READ_TIME: Duration = Duration::from_secs(10);
 /// Time from which the next page may be optimized, in milliseconds since the epoch.
 static NEXT_AT: AtomicU64 = AtomicU64::new(0);
 /// Pages in progress, by zone and generation.
@@ -76,7 +82,7 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }
     let request = &exchange.request;
     let Some(rules) = request.place().features.get::<OptimizeRules>() else { return };
-    if !is_whole_page(page) || !page.may_get_replacement() {
+    if !is_whole_page(page) || !page.may_get_replacement() || !has_plain_path(request) {
         return;
     }
     if let Some(reason) = obstacle(request, cached, page, &rules.options) {
@@ -109,6 +115,15 @@ fn is_whole_page(page: &Page) -> bool {
         && line_named(meta.lines(), b"content-encoding").is_none()
 }
 
+/// Returns whether the path of a request is written in its only form. Keys may be equal for several forms, such as `/a//b` and
+/// `/a/b`, but relative URLs are not: another client's request must decide.
+fn has_plain_path(request: &Request) -> bool {
+    let Some(uri) = request.sent_uri() else { return false };
+    let path = uri.split(|byte| *byte == b'?').next().unwrap_or_default().to_ascii_lowercase();
+    let has = |part: &[u8]| memchr::memmem::find(&path, part).is_some();
+    !has(b"//") && !has(b"/.") && !has(b"%2f") && !has(b"%2e") && !has(b"%5c") && !path.contains(&b'\\')
+}
+
 /// Returns the reason why a page of this location cannot be optimized, if there is one.
 fn obstacle(
     request: &Request,
@@ -121,6 +136,8 @@ fn obstacle(
         Some("the page was not searched for data of visitors (leak_guard off)")
     } else if meta.no_transform {
         Some("the origin forbids changes (Cache-Control: no-transform)")
+    } else if DIGESTS.iter().any(|name| line_named(meta.lines(), name).is_some()) {
+        Some("the response has a digest of the page")
     } else if request.place().filters.change(meta.media_type()) {
         Some("the location changes the page while it is sent (sub_filter, ssi or another body filter)")
     } else if page.body_len() > options.limits.page_bytes as u64 {
@@ -156,8 +173,12 @@ impl PageWork {
         let marked = MarkedPage::new(&text, &cut).ok_or("the data about its ESI holes is damaged")?;
         // A request whose URL is unusual, such as `//x/..`, must not prevent the form of the page.
         let Some(resource) = self.page_resource(&marked) else { return Ok(()) };
-        let own = read_all(&mut self.exchange, &resource, &self.rules.options).await?;
-        let Some(result) = self.optimize_in_pool(resource, own.resources).await else { return Ok(()) };
+        let options = options_for(&self.rules.options, self.page.meta(), &resource.url);
+        let reading = read_all(&mut self.exchange, &resource, &options);
+        let own = timeout(READ_TIME, reading).await.map_err(|_| "reading its files took too long")??;
+        let Some(result) = self.optimize_in_pool(resource, own.resources, options).await else {
+            return Ok(());
+        };
         let made = result?;
         let (html, cut) =
             marked.unmark(&made.html, &cut).ok_or("a place for data of visitors would be lost")?;
@@ -183,17 +204,19 @@ impl PageWork {
         let alternatives = first_encodings(&self.exchange, meta.view(), &body);
         let state = self.state(own.files, names, report);
         let saved = text.len().saturating_sub(html_bytes) as u64;
-        zone.optimized.forms.fetch_add(1, Relaxed);
-        zone.optimized.bytes_saved.fetch_add(saved, Relaxed);
-        // Fails, too, if the page is not stored any more.
         let added = zone.zone.replace(
             &self.page,
             Some(ReplacementBody { meta, body, alternatives }),
             state,
             now_ms(),
         );
-        if added == Err(AttachError::NoRoom) {
-            pause(LONG_PAUSE_MS);
+        match added {
+            Ok(()) => {
+                zone.optimized.forms.fetch_add(1, Relaxed);
+                zone.optimized.bytes_saved.fetch_add(saved, Relaxed);
+            }
+            Err(AttachError::NoRoom) => pause(LONG_PAUSE_MS),
+            Err(AttachError::Gone | AttachError::Occupied) => {}
         }
         Ok(())
     }
@@ -237,9 +260,10 @@ impl PageWork {
         &self,
         page: PageResource,
         resources: PageResources,
+        options: OptimizeOptions,
     ) -> Option<Result<OptimizedPage, String>> {
         let (sender, receiver) = oneshot::channel();
-        let (options, budget_ppm) = (self.rules.options.clone(), self.rules.budget_ppm);
+        let budget_ppm = self.rules.budget_ppm;
         let zone = Arc::clone(&self.held.cache.zone);
         let key = xxh3_64_with_seed(&self.page.generation().to_le_bytes(), !(Arc::as_ptr(&zone) as u64));
         let submitted = self.exchange.request.site.worker.encoder.submit(key, move || {
@@ -259,6 +283,20 @@ impl PageWork {
             _ => None,
         }
     }
+}
+
+/// Returns the options for a page: resources that `Link` fields of the response load early keep their URLs.
+fn options_for(options: &OptimizeOptions, page: PageView<'_>, url: &PageUrl) -> OptimizeOptions {
+    let mut options = options.clone();
+    for value in lines_named(page.lines(), b"link").filter(|value| loads_early(value)) {
+        let target = value.strip_prefix(b"<").and_then(|rest| rest.split(|byte| *byte == b'>').next());
+        let target = target.and_then(|target| url.join(str::from_utf8(target).ok()?));
+        if let Some(target) = target.filter(|target| target.is_same_origin(url)) {
+            // A path without wildcards is a valid pattern.
+            let _ = options.exclude.add(target.path());
+        }
+    }
+    options
 }
 
 /// Returns the reports of the filters as JSON.

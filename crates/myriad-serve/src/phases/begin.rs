@@ -89,11 +89,30 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
             let answer = answer.or_else(|| purge_many_urls(exchange));
             let answer = answer.or_else(|| https_only::redirect_to_https(exchange));
             #[cfg(feature = "optimizer")]
-            let answer = answer.or_else(|| myriad_cache::optimize::bundle_response(exchange));
+            let answer = answer.or_else(|| send_bundle(exchange));
             answer.map_or(PhaseEntry::Server, PhaseEntry::Step)
         }
         Err(status) => PhaseEntry::Step(reject_and_close(exchange, status, "client sent invalid URI")),
     }
+}
+
+/// Handles a request for a bundle of the page optimizer; `None` if the request is none. The rules of the server may reject it
+/// or rewrite its URI; a path that is no bundle belongs to the site.
+#[cfg(feature = "optimizer")]
+fn send_bundle(exchange: &mut Exchange) -> Option<PhaseStep> {
+    if !myriad_cache::optimize::names_bundle(&exchange.request) {
+        return None;
+    }
+    let rewrites = exchange.request.route.form.rewrites;
+    if let Some(refused) = rewrite::server(exchange) {
+        return Some(refused);
+    }
+    let bundle = if exchange.request.route.form.rewrites == rewrites {
+        myriad_cache::optimize::bundle_response(exchange)
+    } else {
+        None
+    };
+    Some(bundle.unwrap_or_else(|| locate::run(exchange)))
 }
 
 /// Handles a purge of several URLs; `None` if the request is no such purge. The server's rules may reject it like any

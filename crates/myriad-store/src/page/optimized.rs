@@ -108,12 +108,17 @@ impl OptimizedState {
         &self.report
     }
 
-    /// Returns a valid state for an equal optimized form of a page that was stored at `now`, in milliseconds since the
-    /// epoch. The next check of the files is scheduled from then on.
+    /// Returns a state for an equal form of another page. The time of the next check of the files is the same.
     #[must_use]
-    pub fn copy(&self, now: u64) -> Self {
-        let (files, bundles) = (self.files.to_vec(), self.bundles.to_vec());
-        Self::new(self.settings, files, bundles, self.report.to_string(), now)
+    pub fn copy(&self) -> Self {
+        Self {
+            settings: self.settings,
+            files: self.files.clone(),
+            bundles: self.bundles.clone(),
+            report: self.report.clone(),
+            check_at: AtomicU64::new(self.check_at.load(Relaxed)),
+            is_revoked: AtomicBool::new(self.is_revoked()),
+        }
     }
 
     /// Returns the number of heap bytes that the state owns, without the names of bundles, which are shared.
@@ -136,7 +141,7 @@ mod tests {
     fn form_is_valid_for_its_settings_until_it_is_revoked() {
         let state = state(3);
         assert!(state.is_valid(3) && !state.is_valid(4));
-        let copy = state.copy(2000);
+        let copy = state.copy();
         state.revoke();
         assert!(!state.is_valid(3) && copy.is_valid(3));
         assert_eq!((copy.files(), Arc::strong_count(&copy.bundles()[0])), (state.files(), 2));

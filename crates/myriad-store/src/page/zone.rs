@@ -74,6 +74,14 @@ impl PageMeta {
         self.with_parts(TextParts { unsent, ..self.view().texts().parts() })
     }
 
+    /// Returns the metadata without `Last-Modified`, for a body that was made later than that of the origin.
+    #[must_use]
+    pub fn without_last_modified(&self) -> Self {
+        let mut meta = self.with_parts(TextParts { last_modified: b"", ..self.view().texts().parts() });
+        meta.facts.modified_s = 0;
+        meta
+    }
+
     /// Returns the metadata with the results of earlier renderings.
     #[must_use]
     pub fn with_history(&self, history: &PageHistory) -> Self {
