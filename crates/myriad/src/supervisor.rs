@@ -333,10 +333,10 @@ impl Supervisor {
 
     fn handle_worker_exit(&mut self, worker: &WorkerProcess) {
         if self.reload.waits_for(worker.pid()) {
-            self.pending_failed(format!(
-                "worker process {} exited before it accepted the new configuration",
-                worker.pid()
-            ));
+            let why =
+                format!("worker process {} exited before it accepted the new configuration", worker.pid());
+            self.log(LogLevel::Error, &why);
+            self.pending_failed(why);
         }
         if self.ending.is_some() || !self.workers.accepting {
             return;

@@ -43,7 +43,7 @@ Which server:
   -p PREFIX       : prefix of the server; of a `myriad wordpress`, its --prefix
   --socket PATH   : control socket of the server
 
-Exit status: 0; 1 after an error; 2 if nothing was found.
+Exit status: 0; 1 after an error; 2 if nothing was found, except for --forgive.
 ";
 
 const OPTIONS: &[KnownOption] = &[

@@ -93,7 +93,7 @@ pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     let mut lines = vec![format!(
         "map \"$upstream_http_expires$upstream_http_cache_control:$sent_http_content_type\" ${name} {{"
     )];
-    lines.push(default.map_or("    default off;".into(), |_| "    default off;".into()));
+    lines.push("    default off;".into());
     for (media, seconds) in &types {
         // A media type may be followed by parameters.
         lines.push(format!("    {} {seconds}s;", quoted(&format!("~*^:{}(;|$)", escaped(media)))));

@@ -86,7 +86,7 @@ pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Co
     let text = value(exchange, count)?;
     read_count(&text).ok_or_else(|| {
         let text = text.escape_ascii();
-        exchange.request.log(LogLevel::Error, format_args!("invalid size specified: \"{text}\""));
+        exchange.request.log(LogLevel::Error, format_args!("invalid count in \"echo_duplicate\": \"{text}\""));
         CommandFailed
     })
 }

@@ -327,7 +327,7 @@ fn purges(state: &TopState, width: usize, paint: TerminalPaint) -> Vec<String> {
     let mut lines = title(paint, "Purges", "     AGO   PAGES  BY             KIND      WHAT", width);
     let now_ms = state.tick.as_ref().map_or(0, |tick| tick.at_ms);
     for purge in &state.purges {
-        let ago = span(now_ms.saturating_sub(purge.at_ms) / 1000);
+        let ago = span(now_ms.saturating_sub(purge.at_ms));
         let pages = purge.pages.map_or_else(|| "?".to_owned(), count);
         let kind = format!("{}{}", purge.kind, if purge.soft { " soft" } else { "" });
         let what = format!("{} {}", purge.zone, purge.what);

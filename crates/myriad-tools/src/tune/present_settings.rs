@@ -97,7 +97,9 @@ fn key(format: FileFormat, section: &str, name: &str) -> (String, String) {
         FileFormat::FpmPool | FileFormat::Unit => (section.to_owned(), name.to_owned()),
         FileFormat::PhpIni | FileFormat::Sysctl => (String::new(), name.to_owned()),
         FileFormat::MyCnf => {
-            (String::new(), name.trim_start_matches("loose").to_ascii_lowercase().replace('-', "_"))
+            // `loose_` makes the program ignore an unknown name.
+            let name = name.to_ascii_lowercase().replace('-', "_");
+            (String::new(), name.strip_prefix("loose_").unwrap_or(&name).to_owned())
         }
         FileFormat::Limits => (String::new(), name.split_whitespace().collect::<Vec<_>>().join(" ")),
         FileFormat::Apache | FileFormat::Redis => (String::new(), name.to_ascii_lowercase()),
@@ -130,7 +132,13 @@ mod tests {
         assert_eq!(pool.value(FileFormat::FpmPool, "c", "pm.max_children"), None);
         let database = read(
             FileFormat::MyCnf,
-            &["[mysqldump]\nmax-connections=1\n[mysqld]\nmax-connections = 30 # few\nskip-name-resolve\n"],
+            &["[mysqldump]\nmax-connections=1\n[mysqld]\nmax-connections = 30 # few\nskip-name-resolve\n\
+              loose-innodb_log_file_size = 1G\n"],
+        );
+        assert_eq!(
+            database.value(FileFormat::MyCnf, "mariadb", "innodb_log_file_size"),
+            Some(("1G", "0")),
+            "a prefix that only permits unknown names"
         );
         assert_eq!(database.value(FileFormat::MyCnf, "mariadb", "max_connections"), Some(("30", "0")));
         assert_eq!(database.value(FileFormat::MyCnf, "mariadb", "skip_name_resolve"), Some(("", "0")));

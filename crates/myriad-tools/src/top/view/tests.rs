@@ -94,3 +94,9 @@ fn pause_freezes_display_and_lost_server_is_shown() {
     state.key(KeyPress::Tab);
     assert_eq!(state.view, TopView::Pages);
 }
+
+#[test]
+fn purge_shows_how_long_ago_it_was() {
+    let text = purges(&state(), 120, PAINT).join("\n");
+    assert!(text.contains("     10s       3  request"), "{text}");
+}
