@@ -29,7 +29,7 @@ use myriad_store::page::{Page, PageMeta, PageView, write_variant};
 /// and with its entity tag.
 ///
 /// An application that writes its response in one burst finishes within this time. A page that takes longer is
-/// streamed.
+/// streamed, unless it can only be used once it is complete; the wait for such a page has no limit.
 const MAX_WHOLE_WAIT: Duration = Duration::from_millis(20);
 
 /// Maximum number of times that a request claims the page again after an unusable result.

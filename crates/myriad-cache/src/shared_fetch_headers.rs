@@ -74,10 +74,12 @@ pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>)
     *own != *NO_VARIANT && *own != *selection.variant
 }
 
-/// Returns whether the response, which cannot be shared, was requested without the client's cookies or without a field
-/// by which it varies; true for an invalid `Vary` and `Vary: *`. The client's own request must then be sent.
+/// Returns whether the response, which cannot be shared, was requested without the client's cookies, or with another value
+/// than the client's (or none) of a field that the client sent and by which it varies, other than `Accept-Encoding`; true for
+/// an invalid `Vary` and `Vary: *`. The client's own request must then be sent.
 ///
-/// False for a 5xx or 429 status, and for a request that must not be sent again.
+/// False if `shared_headers` is `None` (the request was sent unmodified), for a 5xx or 429 status, and for a request that must
+/// not be sent again.
 pub(crate) fn omits_own_fields(
     request: &Request,
     cache: &CachePlace,

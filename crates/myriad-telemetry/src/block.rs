@@ -65,7 +65,7 @@ fn arguments(line: &Node, help: &str) -> Diagnostic {
 fn interval(word: &Word) -> Result<u64, Diagnostic> {
     match parse_millis(&word.text) {
         Ok(ms) if ms > 0 => Ok(ms),
-        _ => Err(invalid(word, "interval").help("it must be a time such as 5s")),
+        _ => Err(invalid(word, "interval").help("it must be a time above 0, such as 5s")),
     }
 }
 

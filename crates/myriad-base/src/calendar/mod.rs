@@ -5,7 +5,7 @@
 //! | `civil` | dates of the Gregorian calendar, and days since the Unix epoch |
 //! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one format written, three parsed |
 //! | `log_time` | times in log lines: `$time_local`, `$time_iso8601`, the error log |
-//! | `strftime` | dates in a format that a page chooses (`strftime` of C) |
+//! | `strftime` | dates in a format that the configuration or a page (SSI) chooses (`strftime` of C) |
 //! | `rfc3339` | dates in the format of RFC 3339, such as in responses of ACME authorities |
 //! | `x509_time` | dates in certificates, and in the format of OpenSSL |
 //! | `zone` | time zones: POSIX rules, TZif files (RFC 9636) |

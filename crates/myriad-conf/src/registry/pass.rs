@@ -1,4 +1,5 @@
-//! Rows of `*_pass` and `*_param`, which protocols include in their own families but which share a parser.
+//! Registry rows of `*_pass` and `*_param` (such as `fastcgi_pass`), common to all origin protocols. Each protocol adds them
+//! to its own directives; the parser is the same for all.
 
 use super::{Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, between};
 use crate::{

@@ -248,14 +248,14 @@ fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses the name after `route=`. It is sent in a cookie, so it must not contain spaces or cookie delimiters.
+/// Parses the name after `route=`: 1 to 32 printable ASCII characters that are valid in a cookie.
 fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let route = String::from_utf8_lossy(&args.bytes(index)[6..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte);
     // The maximum length is that of the default route, the hexadecimal digits of an MD5 hash, as in nginx.
     if route.is_empty() || route.len() > 32 || !route.bytes().all(is_plain) {
         return Err(args
-            .invalid(index, "route=NAME: up to 32 characters without spaces, quotes, commas or semicolons"));
+            .invalid(index, "route=NAME: 1 to 32 printable ASCII characters without spaces, double quotes, backslashes, commas or semicolons"));
     }
     Ok(route)
 }

@@ -1,4 +1,4 @@
-//! Directives `autoindex*`, and parsers of their arguments.
+//! Directives `autoindex*`.
 
 use myriad_conf::registry::{Contexts, Directive, FLAG, ONE, Set};
 use myriad_conf::set;

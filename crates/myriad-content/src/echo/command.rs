@@ -86,7 +86,9 @@ pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Co
     let text = value(exchange, count)?;
     read_count(&text).ok_or_else(|| {
         let text = text.escape_ascii();
-        exchange.request.log(LogLevel::Error, format_args!("invalid count in \"echo_duplicate\": \"{text}\""));
+        exchange
+            .request
+            .log(LogLevel::Error, format_args!("invalid count in \"echo_duplicate\": \"{text}\""));
         CommandFailed
     })
 }

@@ -49,7 +49,8 @@ async fn read_local_file(path: PathBuf, walk: PathResolution) -> Result<Vec<u8>,
 }
 
 async fn fetch_subrequest(exchange: &mut Exchange, uri: &[u8]) -> Result<Vec<u8>, String> {
-    let child = subrequest::begin(exchange, uri, b"").map_err(|_| "the subrequest would include itself".to_owned())?;
+    let child = subrequest::begin(exchange, uri, b"")
+        .map_err(|_| "the subrequest would include itself".to_owned())?;
     let answer = subrequest::execute(child).await;
     let status = answer.response.status;
     if status != 200 {

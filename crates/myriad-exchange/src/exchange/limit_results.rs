@@ -8,7 +8,8 @@ use std::cell::{Cell, RefCell};
 pub struct LimitResults {
     /// `$limit_req_status`; `None` before the check. A request is checked once, even if it is redirected internally.
     pub requests: Cell<Option<LimitStatus>>,
-    /// `$limit_conn_status`; `None` before the check. A request is checked once, even if it is redirected internally.
+    /// `$limit_conn_status`; `None` until a limit without `origin_only` has counted or rejected the request (a limit with an
+    /// empty key does neither). The request is not checked again afterwards, even if it is redirected internally.
     pub connections: Cell<Option<LimitStatus>>,
     /// Slots that the request occupies in `limit_conn` limits; `None` without such limits, and before the check.
     /// Released on drop, when the request and its subrequests are finished.

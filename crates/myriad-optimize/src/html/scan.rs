@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken, is_blank};
 use crate::PageUrl;
 
-/// Elements that may be in the head of a page.
+/// Elements whose start tags do not end the head of a page.
 const HEAD: [&str; 12] = [
     "html", "head", "title", "base", "link", "meta", "style", "script", "noscript", "template", "bgsound",
     "basefont",

@@ -245,7 +245,7 @@ impl<M: Metadata> KeyEntry<M> {
     /// Stores an object in place of the former object of the same variant. If its selector differs from that of the
     /// entry, all objects of the entry are replaced, because look-ups could not find them. For a new variant, the least
     /// recently used variants are removed while the key has `max_variants`. Returns the objects that were replaced or
-    /// removed; fails if a later object is stored.
+    /// removed; fails if the former object of the variant or, with another selector, any object of the entry is later.
     fn replace(&mut self, object: &Object<M>, max_variants: usize) -> Result<ReplacedObjects<M>, NotStored> {
         let later = |other: &Object<M>| other.generation() > object.generation();
         let selector = object.selection().map(|s| &s.selector);
