@@ -105,18 +105,25 @@ pub fn optimized(page: &PageReport) -> String {
     for filter in &form.filters {
         let saved = match (filter.changed, filter.requests_saved) {
             (0, _) => "nothing changed".to_owned(),
-            (changed, 0) => format!("{} bytes in {} places", count(filter.bytes_saved), count(changed)),
+            (changed, 0) => {
+                format!("{} in {}", counted(filter.bytes_saved, "byte"), counted(changed, "place"))
+            }
             (changed, requests) => {
-                let (bytes, changed) = (count(filter.bytes_saved), count(changed));
-                format!("{} requests and {bytes} bytes in {changed} places", count(requests))
+                let (bytes, places) = (counted(filter.bytes_saved, "byte"), counted(changed, "place"));
+                format!("{} and {bytes} in {places}", counted(requests, "request"))
             }
         };
-        let _ = writeln!(out, "  {:<25}{saved}", filter.filter);
+        let _ = writeln!(out, "  {:<27}{saved}", filter.filter);
         for skipped in &filter.skipped {
             let _ = writeln!(out, "      not {}: {}", skipped.subject, skipped.reason);
         }
     }
     out
+}
+
+/// Returns a number with its noun, in the plural unless the number is 1.
+fn counted(number: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
 /// Describes the size of a form, or the reason why the original, of `original` bytes, is sent.
@@ -126,7 +133,8 @@ fn form_of(form: &OptimizedReport, original: u64) -> String {
         (None, None) => "no: no filter changed the page".to_owned(),
         (None, Some(_)) if form.is_outdated => "not now: one of its files has changed".to_owned(),
         (None, Some(bytes)) => {
-            format!("{} bytes instead of {}, {} new files", count(bytes), count(original), form.bundles.len())
+            let files = counted(form.bundles.len() as u64, "new file");
+            format!("{} bytes instead of {}, {files}", count(bytes), count(original))
         }
     }
 }
@@ -159,7 +167,7 @@ fn staleness(page: &PageReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::{EncodingReport, PartReport};
+    use crate::protocol::{EncodingReport, FilterResultReport, PartReport, SkippedReport};
 
     fn sample() -> PageReport {
         PageReport {
@@ -239,5 +247,47 @@ mod tests {
         assert!(page(&stale).contains("no: expired 10s ago, at 2026-11-21 00:00:51 UTC\n"));
         let purged = PageReport { fresh_until_ms: 0, updating: true, ..sample() };
         assert!(page(&purged).contains("no: soft purged or invalidated, being refreshed\n"));
+    }
+
+    #[test]
+    fn optimized_form_is_described_with_the_result_of_each_filter() {
+        let skipped = SkippedReport { subject: "/b.css".to_owned(), reason: "not UTF-8".to_owned() };
+        let filter = |filter: &str, changed, requests_saved| FilterResultReport {
+            filter: filter.to_owned(),
+            changed,
+            bytes_saved: 1234 * changed,
+            requests_saved,
+            skipped: vec![skipped.clone(); usize::from(changed == 0)],
+        };
+        let form = OptimizedReport {
+            bytes: Some(900),
+            bundles: vec!["/_myriad/1.css".to_owned()],
+            filters: vec![
+                filter("collapse_whitespace", 1, 0),
+                filter("combine_css", 2, 3),
+                filter("rewrite_css", 0, 0),
+            ],
+            ..OptimizedReport::default()
+        };
+        let report = PageReport { optimized: Some(form.clone()), bytes: 1000, ..sample() };
+        let text = optimized(&report);
+        for part in [
+            "  900 bytes instead of 1,000, 1 new file\n",
+            "  names /_myriad/1.css\n",
+            "  collapse_whitespace        1,234 bytes in 1 place\n",
+            "  combine_css                3 requests and 2,468 bytes in 2 places\n",
+            "  rewrite_css                nothing changed\n      not /b.css: not UTF-8\n",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+        let outdated = OptimizedReport { is_outdated: true, ..form };
+        assert!(
+            page(&PageReport { optimized: Some(outdated), ..sample() }).contains("not now: one of its files")
+        );
+        let refused = OptimizedReport { reason: Some("too long".to_owned()), ..OptimizedReport::default() };
+        assert!(
+            page(&PageReport { optimized: Some(refused), ..sample() }).contains("optimized no: too long")
+        );
+        assert!(optimized(&sample()).contains("no optimized form yet"));
     }
 }
