@@ -25,3 +25,11 @@ fn variables_show_result_of_cache() {
     exchange.request.cache.report.explanation = Some("a shop's".into());
     assert_variables(&mut exchange, &[("upstream_cache_reason", "set-cookie: a shop's")]);
 }
+
+#[test]
+fn variable_shows_that_the_optimized_form_is_sent() {
+    let mut exchange = VariableCase::default().begin();
+    assert_unset(&mut exchange, &["optimized"]);
+    exchange.request.cache.report.optimized = true;
+    assert_variables(&mut exchange, &[("optimized", "safe")]);
+}
