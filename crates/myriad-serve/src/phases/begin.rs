@@ -89,7 +89,11 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
             let answer = answer.or_else(|| purge_many_urls(exchange));
             let answer = answer.or_else(|| https_only::redirect_to_https(exchange));
             #[cfg(feature = "optimizer")]
-            let answer = answer.or_else(|| send_bundle(exchange));
+            let answer = match &exchange.request.route.uri[..] {
+                // Paths of bundles start with `/_myriad/`; most requests need no further comparison.
+                [b'/', b'_', ..] if answer.is_none() => send_bundle(exchange),
+                _ => answer,
+            };
             answer.map_or(PhaseEntry::Server, PhaseEntry::Step)
         }
         Err(status) => PhaseEntry::Step(reject_and_close(exchange, status, "client sent invalid URI")),
