@@ -125,6 +125,25 @@ fn changed_and_removed_files_end_the_use_of_a_form() {
 }
 
 #[test]
+fn page_that_names_itself_as_an_image_keeps_its_form() {
+    let page = PAGE.replace("<body>", "<body><img src=\"\">");
+    let (server, _origin) = start_with(&format!("{ON} location = /metrics {{ metrics; }}"), move |call| {
+        call.answer("Content-Type: text/html; charset=utf-8", &page);
+    });
+    server.get("/");
+    let before = optimized(&server, &Request::get("/")).text();
+    fs::write(server.path("html/css/two.css"), "p { color: green; } ").expect("written");
+    wait_for("a form of the new file", || {
+        let page = server.get("/");
+        form(&page) == "safe" && page.text() != before
+    });
+    let metrics = server.get("/metrics").text();
+    let revoked =
+        metrics.lines().find_map(|line| line.strip_prefix("myriad_cache_optimized_forms_revoked_total{"));
+    assert!(revoked.is_some_and(|line| line.ends_with(" 1")), "{revoked:?}");
+}
+
+#[test]
 fn purge_removes_the_form_and_not_the_bundle() {
     let (server, origin) = start(&format!("{ON} fastcgi_cache_purge PURGE from 127.0.0.1;"));
     server.get("/");

@@ -28,6 +28,7 @@ mod journey_step;
 mod leader_cookies;
 mod leak_guard;
 mod look_up;
+mod made_page;
 pub mod maintenance;
 mod max_range_offset;
 #[cfg(feature = "optimizer")]

@@ -49,6 +49,24 @@ impl<'a> PageContext<'a> {
         (!is_own).then_some("its base element names another site")
     }
 
+    /// Returns the reason why no style sheet or script, depending on `kind`, of the page may change: their URLs are fixed, a
+    /// script contains one of the texts `searching`, by which it finds such elements, or there are more than `max`. `noun` is
+    /// their name in the plural.
+    pub(crate) fn unchangeable(
+        &self,
+        kind: ResourceKind,
+        searching: &[&str],
+        (max, noun): (usize, &str),
+    ) -> Option<String> {
+        if let Some(reason) = self.fixed_urls() {
+            return Some(reason.to_owned());
+        }
+        if let Some(text) = self.scripts_contain(searching) {
+            return Some(format!("a script searches for {noun} ({text})"));
+        }
+        self.scan.of_kind(kind).nth(max).map(|_| format!("it has more than {max} {noun}"))
+    }
+
     /// Returns whether the page preloads a URL.
     pub(crate) fn is_preloaded(&self, url: &PageUrl) -> bool {
         self.scan.of_kind(ResourceKind::Preload).any(|resource| resource.url.as_ref() == Some(url))

@@ -63,7 +63,8 @@ pub(crate) fn change_scripts(context: &PageContext<'_>) -> ScriptChanges {
         bundles: Vec::new(),
         report: FilterReport::new(FilterName::RewriteJavascript),
     };
-    if let Some(reason) = fixed(context) {
+    let reason = context.unchangeable(ResourceKind::Script, &SEARCHING, (MAX_SCRIPTS, "scripts"));
+    if let Some(reason) = reason {
         changes.report.skip("page", &reason);
         return changes;
     }
@@ -90,18 +91,6 @@ pub(crate) fn change_scripts(context: &PageContext<'_>) -> ScriptChanges {
     }
     changes.edits.sort_by_key(|(range, _)| range.start);
     changes
-}
-
-/// Returns the reason why no script of the page may change.
-fn fixed(context: &PageContext<'_>) -> Option<String> {
-    if let Some(reason) = context.fixed_urls() {
-        return Some(reason.to_owned());
-    }
-    if let Some(text) = context.scripts_contain(&SEARCHING) {
-        return Some(format!("a script searches for scripts ({text})"));
-    }
-    let has_many = context.scan.of_kind(ResourceKind::Script).nth(MAX_SCRIPTS).is_some();
-    has_many.then(|| format!("it has more than {MAX_SCRIPTS} scripts"))
 }
 
 /// Returns the script elements that load a URL, with their tokens.

@@ -65,7 +65,8 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
         rewritten: FilterReport::new(FilterName::RewriteCss),
         inlined: FilterReport::new(FilterName::InlineCss),
     };
-    if let Some(reason) = fixed(context) {
+    let reason = context.unchangeable(ResourceKind::StyleSheet, &SEARCHING, (MAX_SHEETS, "style sheets"));
+    if let Some(reason) = reason {
         for report in [&mut changes.combined, &mut changes.rewritten, &mut changes.inlined] {
             report.skip("page", &reason);
         }
@@ -77,18 +78,6 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
     }
     changes.edits.sort_by_key(|(range, _)| range.start);
     changes
-}
-
-/// Returns the reason why no style sheet of the page may change.
-fn fixed(context: &PageContext<'_>) -> Option<String> {
-    if let Some(reason) = context.fixed_urls() {
-        return Some(reason.to_owned());
-    }
-    if let Some(text) = context.scripts_contain(&SEARCHING) {
-        return Some(format!("a script searches for style sheets ({text})"));
-    }
-    let has_many = context.scan.of_kind(ResourceKind::StyleSheet).nth(MAX_SHEETS).is_some();
-    has_many.then(|| format!("it has more than {MAX_SHEETS} style sheets"))
 }
 
 impl StyleChanges {

@@ -38,22 +38,31 @@ impl PageResource {
         str::from_utf8(&self.body).ok().filter(|_| is_utf8)
     }
 
-    /// Returns a successful response with a type and body, for tests.
-    #[cfg(test)]
-    pub(crate) fn sample(url: PageUrl, media_type: &str, body: &str) -> Self {
+    /// Creates a successful response without a coding, validity, validator and policy. `content_type` is the value of
+    /// `Content-Type`.
+    pub fn new(url: PageUrl, content_type: &str, body: Vec<u8>) -> Self {
+        let content_type = content_type.to_ascii_lowercase();
+        let (media_type, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
+        let charset = parameters.split(';').find_map(|parameter| parameter.trim().strip_prefix("charset="));
         Self {
             url,
             status: 200,
-            media_type: media_type.to_owned(),
-            charset: None,
+            media_type: media_type.trim().to_owned(),
+            charset: charset.map(|charset| charset.trim_matches('"').to_owned()),
             encoding: String::new(),
             fresh_s: None,
             has_validator: false,
             transfer_bytes: body.len() as u64,
             redirects: 0,
             has_policy: false,
-            body: body.as_bytes().to_vec(),
+            body,
         }
+    }
+
+    /// Returns a successful response with a type and body, for tests.
+    #[cfg(test)]
+    pub(crate) fn sample(url: PageUrl, media_type: &str, body: &str) -> Self {
+        Self::new(url, media_type, body.as_bytes().to_vec())
     }
 
     /// Returns the first 16 bytes of the SHA-256 digest of the body, by which the caller detects changes; zeros unless the
@@ -65,5 +74,24 @@ impl PageResource {
     /// Returns whether the response succeeded.
     pub fn is_ok(&self) -> bool {
         self.status == 200
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn type_and_charset_are_read_from_content_type() {
+        let url = PageUrl::parse("http://a.test/").expect("absolute");
+        for (value, media_type, charset) in [
+            ("text/CSS", "text/css", None),
+            ("text/html; charset=UTF-8; a=b", "text/html", Some("utf-8")),
+            ("text/html;charset=\"utf-8\"", "text/html", Some("utf-8")),
+            ("", "", None),
+        ] {
+            let resource = PageResource::new(url.clone(), value, Vec::new());
+            assert_eq!((resource.media_type.as_str(), resource.charset.as_deref()), (media_type, charset));
+        }
     }
 }

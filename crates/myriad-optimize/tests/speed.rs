@@ -13,19 +13,8 @@ const FUNCTION: &str = "function number( a, b ) {\n    // Comment\n    if ( a > 
     return a / b + /x+/.test( a );\n}\n";
 
 fn response(path: &str, media_type: &str, body: String) -> PageResource {
-    PageResource {
-        url: PageUrl::parse(&format!("http://a.test{path}")).expect("absolute"),
-        status: 200,
-        media_type: media_type.to_owned(),
-        charset: Some("utf-8".to_owned()),
-        encoding: String::new(),
-        fresh_s: None,
-        has_validator: true,
-        transfer_bytes: body.len() as u64,
-        redirects: 0,
-        has_policy: false,
-        body: body.into_bytes(),
-    }
+    let url = PageUrl::parse(&format!("http://a.test{path}")).expect("absolute");
+    PageResource::new(url, &format!("{media_type}; charset=utf-8"), body.into_bytes())
 }
 
 /// Returns the time for a page of 5 KB with one style sheet and one script of 20 KB each, all `factor` times.

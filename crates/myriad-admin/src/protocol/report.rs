@@ -202,7 +202,7 @@ pub struct PageReport {
     pub file: Option<String>,
     /// ESI fragments of the page (`esi`), or the reason why it has none; `None` without both.
     pub esi: Option<EsiReport>,
-    /// Optimized form of the page (`optimize`), or the reason why it has none; `None` as long as neither is known.
+    /// Optimized form of the page (`optimize`), or the reason why it has none; `None` before either is known.
     pub optimized: Option<OptimizedReport>,
 }
 

@@ -1,22 +1,19 @@
 //! Stores the files that a page references when the page is stored.
 
-use std::sync::Arc;
-
 use bytes::Bytes;
 use myriad_encode::Coding;
 use myriad_exchange::exchange::{Exchange, ResponseSource};
 use myriad_exchange::subrequest::SubrequestResponse;
 use myriad_http::ResponseHead;
-use myriad_policy::{Lifetime, Tags, ValiditySource, page_assets};
-use myriad_store::page::{PageMarks, PageView};
-use myriad_store::{Admission, Body, KeyRef};
+use myriad_policy::page_assets;
+use myriad_store::page::PageView;
+use myriad_store::{Body, KeyRef};
 
 use super::{AssetRetention, is_asset, key_of, of};
-use crate::complete::complete;
 use crate::invalidate::target_here;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
+use crate::made_page::MadePage;
 use crate::own_files::{is_restricted, read_body, request_file};
-use crate::page;
 
 /// Maximum length in bytes of a file (style sheet, script) that `cache_keep_assets` stores.
 const MAX_ASSET: u64 = 2 << 20;
@@ -77,8 +74,10 @@ async fn store_asset(
     if is_stored {
         return;
     }
-    if let Some(asset) = read(answer, modified).await {
-        store(exchange, held, (path, &key), asset, (now, keep_ms));
+    if let Some(Asset { media_type, modified, bytes }) = read(answer, modified).await {
+        let head =
+            ResponseHead::new(200).with(b"Content-Type", &media_type).with(b"Last-Modified", &modified);
+        MadePage { key: &key, path, head, body: bytes, valid_ms: keep_ms }.store(exchange, held, now);
     }
 }
 
@@ -97,34 +96,4 @@ async fn read(answer: SubrequestResponse, modified: Vec<u8>) -> Option<Asset> {
     let length = answer.response.known_length()?;
     let bytes = read_body(answer, MAX_ASSET).await?;
     (bytes.len() as u64 == length).then(|| Asset { media_type, modified, bytes: bytes.into() })
-}
-
-fn store(
-    exchange: &Exchange,
-    held: &OwnedCacheContext,
-    (path, key): (&[u8], &[u8]),
-    asset: Asset,
-    (now, keep_ms): (u64, u64),
-) {
-    let request = &exchange.request;
-    let head = ResponseHead::new(200)
-        .with(b"Content-Type", &asset.media_type)
-        .with(b"Last-Modified", &asset.modified);
-    let fresh_until = now.saturating_add(keep_ms);
-    let lifetime = Lifetime {
-        fresh_until,
-        stale_updating_until: fresh_until,
-        stale_error_until: fresh_until,
-        must_revalidate: false,
-        valid_ms: keep_ms,
-        source: ValiditySource::CacheValid,
-        born: None,
-    };
-    let marks = PageMarks::new(request.scheme(), &request.route.host, path, &Tags::parse(b""));
-    let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks, None);
-    let writer = held.cache.zone.zone.fetch_unshared(KeyRef::new(key), now);
-    let length = Some(asset.bytes.len() as u64);
-    let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
-    writer.push(asset.bytes);
-    complete(exchange, &held.cache.zone, writer, meta);
 }

@@ -1,6 +1,6 @@
 //! Style sheets and scripts that optimized pages name, under [`BUNDLE_FOLDER`].
 //!
-//! A bundle is a page of the zone, under a key of its own, and is therefore written to the zone's disk. While optimized pages
+//! A bundle is a page of the zone with a separate key, and is therefore written to the zone's disk. While optimized pages
 //! name it, and for ten minutes afterwards, it is also in a table in memory that purges and eviction do not change: a browser
 //! that has received a page gets its bundles.
 
@@ -13,14 +13,14 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_http::{Method, ResponseHead};
 use myriad_net::clock::now_ms;
 use myriad_optimize::{BUNDLE_FOLDER, PageBundle};
-use myriad_policy::{CacheStatus, Lifetime, Tags, ValiditySource};
+use myriad_policy::CacheStatus;
+use myriad_store::KeyRef;
 use myriad_store::page::key::{BUNDLE, append};
-use myriad_store::page::{Page, PageMarks, PageZone};
-use myriad_store::{Admission, KeyRef};
+use myriad_store::page::{Page, PageZone};
 use parking_lot::Mutex;
 
-use crate::complete::complete;
 use crate::journey_step::OwnedCacheContext;
+use crate::made_page::MadePage;
 use crate::page;
 
 /// Time for which browsers and the zone store a bundle, in milliseconds. Its name changes with its content.
@@ -72,8 +72,8 @@ impl BundleTable {
     }
 }
 
-/// Makes a bundle available. Returns its name, which must exist as long as pages name the bundle; `None` if there is no
-/// space for it.
+/// Makes a bundle available. Returns its name, which must exist while pages name the bundle; `None` if there is no space
+/// for it.
 pub(super) fn publish(
     exchange: &Exchange,
     held: &OwnedCacheContext,
@@ -132,29 +132,12 @@ fn store(
     bundle: &PageBundle,
     now: u64,
 ) -> Option<Page> {
-    let request = &exchange.request;
     let head = ResponseHead::new(200)
         .with(b"Content-Type", bundle.kind.content_type().as_bytes())
         .with(b"Cache-Control", b"public, max-age=31536000, immutable");
-    let fresh_until = now.saturating_add(VALID_MS);
-    let lifetime = Lifetime {
-        fresh_until,
-        stale_updating_until: fresh_until,
-        stale_error_until: fresh_until,
-        must_revalidate: false,
-        valid_ms: VALID_MS,
-        source: ValiditySource::CacheValid,
-        born: None,
-    };
-    let marks =
-        PageMarks::new(request.scheme(), &request.route.host, bundle.path.as_bytes(), &Tags::parse(b""));
-    let meta = page::meta_of(&head, &held.origin, &held.cache.rules, lifetime, now, &marks, None);
-    let key = key_of(name);
-    let writer = held.cache.zone.zone.fetch_unshared(KeyRef::new(&key), now);
-    let length = Some(bundle.text.len() as u64);
-    let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
-    writer.push(Bytes::copy_from_slice(bundle.text.as_bytes()));
-    complete(exchange, &held.cache.zone, writer, meta)
+    let body = Bytes::copy_from_slice(bundle.text.as_bytes());
+    let (key, path) = (key_of(name), bundle.path.as_bytes());
+    MadePage { key: &key, path, head, body, valid_ms: VALID_MS }.store(exchange, held, now)
 }
 
 /// Returns whether a request has the path of a bundle.

@@ -76,42 +76,24 @@ pub(super) async fn version(exchange: &mut Exchange, target: &[u8]) -> Option<u6
 async fn read(exchange: &mut Exchange, url: &PageUrl, target: &[u8]) -> (u64, Option<PageResource>) {
     let Some(mut answer) = request_file(exchange, target).await else { return (0, None) };
     let Some(version) = version_of(&mut answer) else { return (0, None) };
-    let content_type = answer.response.media_type().unwrap_or_default().to_ascii_lowercase();
-    let content_type = String::from_utf8_lossy(&content_type).into_owned();
-    let (media_type, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
-    let media_type = media_type.trim().to_owned();
-    if media_type == "text/html" {
-        // It may be the page itself.
-        return (0, None);
-    }
-    let is_image = media_type.starts_with("image/");
+    let content_type = answer.response.media_type().unwrap_or_default();
+    let content_type = String::from_utf8_lossy(content_type).into_owned();
+    let is_image = answer.response.bare_media_type().starts_with(b"image/");
     let max = if is_image { MAX_IMAGE } else { MAX_TEXT };
     if answer.response.known_length().is_none_or(|length| length > max) {
         return (version, None);
     }
-    let charset =
-        parameters.split_once("charset=").map(|(_, charset)| charset.trim_matches([' ', '"']).to_owned());
     let Some(body) = read_body(answer, max).await else { return (version, None) };
-    let resource = PageResource {
-        url: url.clone(),
-        status: 200,
-        media_type,
-        charset,
-        encoding: String::new(),
-        fresh_s: None,
-        has_validator: true,
-        transfer_bytes: body.len() as u64,
-        redirects: 0,
-        has_policy: false,
-        body,
-    };
-    (version, Some(resource))
+    (version, Some(PageResource::new(url.clone(), &content_type, body)))
 }
 
 /// Returns a hash that differs between versions of a response; `None` if it is not an uncompressed file or stored page that
 /// any client may get.
 fn version_of(answer: &mut SubrequestResponse) -> Option<u64> {
-    if answer.response.status != 200 || answer.response.coding != Coding::Identity || is_restricted(answer) {
+    let response = &answer.response;
+    // A page is no resource; it may be the optimized page itself, as in `<img src="">`.
+    let is_page = response.bare_media_type().eq_ignore_ascii_case(b"text/html");
+    if response.status != 200 || response.coding != Coding::Identity || is_page || is_restricted(answer) {
         return None;
     }
     match &answer.response.source {

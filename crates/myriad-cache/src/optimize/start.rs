@@ -236,23 +236,11 @@ impl PageWork {
         let meta = self.page.meta();
         let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
         let url = [request.scheme().as_bytes(), b"://", host, request.sent_uri()?].concat();
-        let has_policy = policies(meta).next().is_some();
-        let content_type = line_named(meta.lines(), b"content-type").unwrap_or_default().to_ascii_lowercase();
-        let content_type = String::from_utf8_lossy(&content_type).into_owned();
-        let charset = content_type.split_once("charset=");
-        Some(PageResource {
-            url: PageUrl::parse(str::from_utf8(&url).ok()?)?,
-            status: meta.status,
-            media_type: "text/html".to_owned(),
-            charset: charset.map(|(_, charset)| charset.trim_matches([' ', '"']).to_owned()),
-            encoding: String::new(),
-            fresh_s: None,
-            has_validator: true,
-            transfer_bytes: marked.text.len() as u64,
-            redirects: 0,
-            has_policy: has_policy || self.rules.adds_policy,
-            body: marked.text.clone(),
-        })
+        let content_type = String::from_utf8_lossy(line_named(meta.lines(), b"content-type")?);
+        let url = PageUrl::parse(str::from_utf8(&url).ok()?)?;
+        let mut resource = PageResource::new(url, &content_type, marked.text.clone());
+        resource.has_policy = policies(meta).next().is_some() || self.rules.adds_policy;
+        Some(resource)
     }
 
     /// Runs the filters in the pool of background threads. Returns `None` if the pool has no capacity.
@@ -272,7 +260,7 @@ impl PageWork {
             let took_ms = began.elapsed().as_millis() as u64;
             CORE_TIME.charge(budget_ppm, took_ms);
             zone.optimized.filter_ms.fetch_add(took_ms, Relaxed);
-            // Nobody waits any more if the worker ends.
+            // Fails if the worker has stopped meanwhile.
             let _ = sender.send(result);
         });
         match submitted {

@@ -25,7 +25,7 @@ pub struct OptimizedState {
     settings: u64,
     /// Files that were read, in the order of the page.
     files: Box<[FileVersion]>,
-    /// Names of the bundles that the form refers to. A bundle remains available as long as its name is in use.
+    /// Names of the bundles that the form refers to. A bundle remains available while its name is in use.
     bundles: Box<[Arc<str>]>,
     /// Result of each filter, as JSON.
     report: Box<str>,

@@ -18,24 +18,26 @@ pub(super) fn resource(
     now_s: u64,
 ) -> Result<PageResource, String> {
     let field = |name: &str| answer.field(name).unwrap_or_default().trim().to_ascii_lowercase();
-    let content_type = field("content-type");
-    let (media_type, parameters) = content_type.split_once(';').unwrap_or((&content_type, ""));
-    let charset = parameters.split(';').find_map(|parameter| parameter.trim().strip_prefix("charset="));
     let encoding = field("content-encoding");
     let encoding = if encoding == "identity" { String::new() } else { encoding };
     let transfer_bytes = answer.body.len() as u64;
+    let content_type = field("content-type");
+    let (fresh_s, has_validator) = (
+        freshness(&answer, now_s),
+        answer.field("etag").is_some() || answer.field("last-modified").is_some(),
+    );
+    let has_policy = answer.field("content-security-policy").is_some();
+    let status = answer.status;
+    let body = decoded(answer.body, &encoding, largest)?;
     Ok(PageResource {
-        url,
-        status: answer.status,
-        media_type: media_type.trim().to_owned(),
-        charset: charset.map(|name| name.trim_matches('"').to_owned()),
-        fresh_s: freshness(&answer, now_s),
-        has_validator: answer.field("etag").is_some() || answer.field("last-modified").is_some(),
-        has_policy: answer.field("content-security-policy").is_some(),
+        status,
+        encoding,
+        fresh_s,
+        has_validator,
+        has_policy,
         transfer_bytes,
         redirects,
-        body: decoded(answer.body, &encoding, largest)?,
-        encoding,
+        ..PageResource::new(url, &content_type, body)
     })
 }
 

@@ -1,0 +1,54 @@
+//! Storing of pages that this server makes itself, such as bundles of the page optimizer.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use myriad_exchange::exchange::Exchange;
+use myriad_http::ResponseHead;
+use myriad_policy::{Lifetime, Tags, ValiditySource};
+use myriad_store::page::{Page, PageMarks};
+use myriad_store::{Admission, KeyRef};
+
+use crate::complete::complete;
+use crate::journey_step::OwnedCacheContext;
+use crate::page;
+
+/// Page that this server makes itself.
+pub(crate) struct MadePage<'a> {
+    /// Cache key.
+    pub key: &'a [u8],
+    /// Path on the request's host, by which purges find the page.
+    pub path: &'a [u8],
+    /// Response head.
+    pub head: ResponseHead,
+    /// Body without coding.
+    pub body: Bytes,
+    /// Time for which the page is fresh, in milliseconds. It is not served stale.
+    pub valid_ms: u64,
+}
+
+impl MadePage<'_> {
+    /// Stores the page; `now` is the current time in milliseconds since the epoch. Returns it, unless it was not stored or is
+    /// only on disk.
+    pub(crate) fn store(self, exchange: &Exchange, held: &OwnedCacheContext, now: u64) -> Option<Page> {
+        let request = &exchange.request;
+        let fresh_until = now.saturating_add(self.valid_ms);
+        let lifetime = Lifetime {
+            fresh_until,
+            stale_updating_until: fresh_until,
+            stale_error_until: fresh_until,
+            must_revalidate: false,
+            valid_ms: self.valid_ms,
+            source: ValiditySource::CacheValid,
+            born: None,
+        };
+        let marks = PageMarks::new(request.scheme(), &request.route.host, self.path, &Tags::parse(b""));
+        let rules = &held.cache.rules;
+        let meta = page::meta_of(&self.head, &held.origin, rules, lifetime, now, &marks, None);
+        let writer = held.cache.zone.zone.fetch_unshared(KeyRef::new(self.key), now);
+        let length = Some(self.body.len() as u64);
+        let mut writer = writer.admit(Admission { head: Arc::new(meta.clone()), selection: None, length });
+        writer.push(self.body);
+        complete(exchange, &held.cache.zone, writer, meta)
+    }
+}
