@@ -1,15 +1,15 @@
 //! Directives of the page optimizer.
 
-use myriad_conf::feature_settings;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
+use myriad_conf::{Span, feature_settings};
 use myriad_optimize::{Exclusions, FilterSet};
 
 /// Settings of the page optimizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct OptimizeSettings {
-    /// True if pages are optimized (`optimize`).
-    pub is_on: bool,
+    /// Position of `optimize safe`; `None` if pages are not optimized.
+    pub is_on: Option<Span>,
     /// Changes of the set of filters (`optimize_filters`), such as `-combine_css`.
     pub filters: Vec<String>,
     /// URLs and elements that are left unchanged (`optimize_exclude`).
@@ -20,7 +20,7 @@ pub(super) struct OptimizeSettings {
 
 impl Default for OptimizeSettings {
     fn default() -> Self {
-        Self { is_on: false, filters: Vec::new(), exclude: Vec::new(), budget_ppm: 100_000 }
+        Self { is_on: None, filters: Vec::new(), exclude: Vec::new(), budget_ppm: 100_000 }
     }
 }
 
@@ -67,8 +67,8 @@ pub(super) static ROWS: &[Directive] = &[
 
 fn optimize(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     settings.feature_mut::<OptimizeSettings>().is_on = match args.bytes(0) {
-        b"off" => false,
-        b"safe" => true,
+        b"off" => None,
+        b"safe" => Some(args.node.span),
         b"full" => {
             return Err(args
                 .error(0, "the filters that may change the timing of scripts are not available yet")

@@ -16,6 +16,7 @@
 mod bundles;
 mod check;
 mod directives;
+mod examine;
 mod form;
 mod markers;
 mod own_resources;
@@ -41,6 +42,7 @@ pub(crate) use start::start;
 /// Feature entry for the list of features in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("optimizer", directives::ROWS)
     .compiled_by(rules::compile)
+    .examining_http(examine::examine)
     .with_variables(variables::VARIABLES);
 
 /// Returns the page to send: the optimized form of a stored page if there is one, otherwise the page itself. Starts to make

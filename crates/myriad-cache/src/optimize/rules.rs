@@ -28,7 +28,7 @@ pub(super) struct OptimizeRules {
 /// Compiles the settings of a level.
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let own = settings.feature::<OptimizeSettings>();
-    if !own.is_on {
+    if own.is_on.is_none() {
         return;
     }
     // The words were checked when they were parsed.
@@ -47,7 +47,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
 /// Returns a number that identifies the settings of the optimizer at a level; 0 if it is off.
 pub fn settings_id(settings: &Settings) -> u64 {
     let own = settings.feature::<OptimizeSettings>();
-    if !own.is_on {
+    if own.is_on.is_none() {
         return 0;
     }
     let mut hash = Xxh3Default::new();
