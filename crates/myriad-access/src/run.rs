@@ -76,9 +76,9 @@ fn explain(exchange: &mut Exchange, gate: &AccessGate, sink: &dyn DecisionSink) 
     let mut progress = GateProgress::default();
     let mut over = None;
     for check in &gate.checks {
-        let (told, verdict) = check.explain(&exchange.request);
-        if !told.is_empty() {
-            sink.note("access", check.name(), told, None);
+        let (description, verdict) = check.explain(&exchange.request);
+        if !description.is_empty() {
+            sink.note("access", check.name(), description, None);
         }
         if over.is_none() && !progress.decided {
             over = progress.apply_verdict(gate, verdict);

@@ -126,7 +126,7 @@ struct OriginConnections {
 
 impl WorkerConnections for OriginConnections {
     fn take(&self) -> Option<Box<dyn Any>> {
-        self.connection_limiter.take_slot().map(|seat| Box::new(seat) as Box<dyn Any>)
+        self.connection_limiter.take_slot().map(|slot| Box::new(slot) as Box<dyn Any>)
     }
 
     fn make_descriptors(&self) {

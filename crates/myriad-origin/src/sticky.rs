@@ -31,7 +31,7 @@ pub(crate) fn requested_peer(exchange: &mut Exchange, group: &OriginGroup) -> Op
         StickyPlace::Route(templates) => first(exchange, templates).map(Bytes::from),
         StickyPlace::Learn(place) => return learn::session_peer(exchange, place),
     };
-    sid.filter(|said| !said.is_empty() && said.len() <= MAX_SID_LEN)
+    sid.filter(|value| !value.is_empty() && value.len() <= MAX_SID_LEN)
 }
 
 /// Records the peer of a response for later requests of the client: in a cookie, or in the learned session (`sticky`);
@@ -84,9 +84,9 @@ fn value(exchange: &mut Exchange, cookie: &StickyCookiePlace, sid: &str, now_s: 
         out.extend_from_slice(&domain);
     }
     out.extend_from_slice(cookie.flags.as_bytes());
-    if let Some(said) = cookie.same_site.as_ref().and_then(|same_site| text(exchange, same_site)) {
+    if let Some(value) = cookie.same_site.as_ref().and_then(|same_site| text(exchange, same_site)) {
         let known = ["strict", "lax", "none"];
-        let known = known.into_iter().find(|known| said.eq_ignore_ascii_case(known.as_bytes()));
+        let known = known.into_iter().find(|known| value.eq_ignore_ascii_case(known.as_bytes()));
         out.extend_from_slice(b"; samesite=");
         out.extend_from_slice(known.unwrap_or("strict").as_bytes());
     }

@@ -34,7 +34,8 @@ pub(crate) fn compile(
 ) {
     let own = settings.feature::<OtelSettings>();
     let exports = compiler.model().settings.feature::<OtelSettings>().exporter.is_some();
-    let trace_setting = own.trace.as_ref().filter(|said| !exports && !matches!(said.bytes(), b"off" | b"0"));
+    let trace_setting =
+        own.trace.as_ref().filter(|setting| !exports && !matches!(setting.bytes(), b"off" | b"0"));
     if let Some(trace_setting) = trace_setting {
         // Nested levels inherit the setting, so only the first occurrence is reported.
         let first = compiler.share(|_| MissingExporterReported::default());

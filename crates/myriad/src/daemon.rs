@@ -80,7 +80,8 @@ impl ProcessOrigin {
         let received =
             channel.receive().ok().flatten().filter(|message| message.kind == MessageKind::Processes);
         let processes = received.and_then(|message| {
-            QuicProcesses::decode(&message.payload).and_then(|told| told.reachable(message.descriptors))
+            QuicProcesses::decode(&message.payload)
+                .and_then(|processes| processes.reachable(message.descriptors))
         });
         let elder = PredecessorSupervisor { depth, channel, processes: processes.unwrap_or_default() };
         let mut named: Vec<_> = names.into_iter().zip(message.descriptors).collect();

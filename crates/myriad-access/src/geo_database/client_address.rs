@@ -41,9 +41,9 @@ impl TrustedProxies {
     /// Returns the client address from the values of the variables of [`Self::sources`]; `None` for a client on a Unix
     /// socket, and for an invalid address.
     pub(crate) fn client(&self, texts: &[&[u8]]) -> Option<IpAddr> {
-        let [address, told @ ..] = texts else { return None };
+        let [address, forwarded @ ..] = texts else { return None };
         let client = read(address);
-        self.forwarded_client(client, told.iter().copied())
+        self.forwarded_client(client, forwarded.iter().copied())
     }
 
     /// Returns the client address: the one that `X-Forwarded-For` reports if `client` is a trusted proxy, otherwise
@@ -56,7 +56,7 @@ impl TrustedProxies {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some() && self.trusted.iter().any(|network| network.contains(ip));
         let reported = forwarded_address(client, forwarded_for, trusted, self.recursive);
-        reported.map(|told| told.ip().to_canonical()).or(client)
+        reported.map(|forwarded| forwarded.ip().to_canonical()).or(client)
     }
 }
 

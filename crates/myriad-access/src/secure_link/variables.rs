@@ -52,10 +52,10 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
             Ok(link.is_some())
         }
         Some(SecureLink::Digested { link, digested }) => {
-            let (mut said, mut text) = (Vec::new(), Vec::new());
-            link.eval(request, frame, &mut said)?;
+            let (mut given, mut text) = (Vec::new(), Vec::new());
+            link.eval(request, frame, &mut given)?;
             digested.eval(request, frame, &mut text)?;
-            let Some((_, expires)) = split_digest(&said).filter(|(digest, _)| digest_matches(digest, &text))
+            let Some((_, expires)) = split_digest(&given).filter(|(digest, _)| digest_matches(digest, &text))
             else {
                 return Ok(false);
             };

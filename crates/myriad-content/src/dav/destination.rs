@@ -20,7 +20,7 @@ pub(super) fn destination(request: &Request) -> DavResult<Vec<u8>> {
     let target = split_target(value).map_err(|_| invalid())?;
     if let Some(authority) = target.authority {
         let scheme = if request.is_https_from_client() { "https" } else { "http" };
-        let is_ours = target.scheme.is_some_and(|said| said.eq_ignore_ascii_case(scheme.as_bytes()));
+        let is_ours = target.scheme.is_some_and(|given| given.eq_ignore_ascii_case(scheme.as_bytes()));
         // A URL without a path names no resource.
         if !is_ours || !value.ends_with(target.path) && target.query.is_none() {
             return Err(invalid());

@@ -51,8 +51,8 @@ impl FetchPurpose<'_> {
         Self: 'r,
     {
         match self {
-            FetchPurpose::Store { replacement_fields: Some(told), .. }
-            | FetchPurpose::Sample { replacement_fields: Some(told) } => told,
+            FetchPurpose::Store { replacement_fields: Some(fields), .. }
+            | FetchPurpose::Sample { replacement_fields: Some(fields) } => fields,
             _ => request.received.head.fields(),
         }
     }

@@ -104,15 +104,15 @@ impl EventFeed {
     /// # Errors
     /// The maximum number of readers is reached.
     pub fn read(&self) -> Result<EventReader, TooMany> {
-        let seat = ReaderSlot::take(&self.readers).ok_or(TooMany)?;
+        let slot = ReaderSlot::take(&self.readers).ok_or(TooMany)?;
         let mut news = self.news.subscribe();
-        let (epoch, told) = {
+        let (epoch, last_number) = {
             let now = news.borrow_and_update();
             (now.epoch, now.recent.last().map_or(0, |event| event.number))
         };
         self.state.lock().reader_joined = true;
         self.woken.notify_all();
-        Ok(EventReader { news, epoch, last_number: told, _seat: seat })
+        Ok(EventReader { news, epoch, last_number, _slot: slot })
     }
 
     /// Returns the current number of readers.
@@ -176,9 +176,9 @@ struct ReaderSlot(Arc<AtomicUsize>);
 
 impl ReaderSlot {
     fn take(readers: &Arc<AtomicUsize>) -> Option<Self> {
-        let seat = Self(Arc::clone(readers));
+        let slot = Self(Arc::clone(readers));
         // If the maximum is exceeded, the slot is dropped, which decreases the number again.
-        (readers.fetch_add(1, SeqCst) < MAX_READERS).then_some(seat)
+        (readers.fetch_add(1, SeqCst) < MAX_READERS).then_some(slot)
     }
 }
 
@@ -196,7 +196,7 @@ pub struct EventReader {
     epoch: u64,
     /// Number of the last [`RecentEvent`] that was returned.
     last_number: u64,
-    _seat: ReaderSlot,
+    _slot: ReaderSlot,
 }
 
 /// Events that a reader has not received yet.

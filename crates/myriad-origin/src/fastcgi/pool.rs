@@ -116,10 +116,10 @@ async fn poll_all(
             }
         }
     }
-    let (mut said, mut wrong, mut gone) = (Vec::new(), None, None);
+    let (mut statuses, mut wrong, mut gone) = (Vec::new(), None, None);
     for (address, task) in asked {
         match task.await {
-            Ok(Ok(status)) => said.push((address, status)),
+            Ok(Ok(status)) => statuses.push((address, status)),
             Ok(Err(StatusFailure::Unreachable(why))) => gone = Some(why),
             Ok(Err(StatusFailure::Invalid(why))) => wrong = Some(format!("{address}: {why}")),
             Err(_) => wrong = Some(format!("{address}: the status request was cancelled")),
@@ -130,8 +130,8 @@ async fn poll_all(
     let ours = before.max(watch.active()).saturating_add(u32::try_from(kept).unwrap_or(u32::MAX));
     let found = match (wrong, gone) {
         (Some(why), _) => Err(why),
-        (None, Some(why)) if said.is_empty() => Err(why),
-        _ => Ok(said),
+        (None, Some(why)) if statuses.is_empty() => Err(why),
+        _ => Ok(statuses),
     };
     (found, ours)
 }

@@ -141,7 +141,9 @@ impl PeerSupervisors {
         match received {
             Some(Ok(Some(message))) if message.kind == MessageKind::Processes => {
                 let decoded = QuicProcesses::decode(&message.payload);
-                if let Some(processes) = decoded.and_then(|told| told.reachable(message.descriptors)) {
+                if let Some(processes) =
+                    decoded.and_then(|processes| processes.reachable(message.descriptors))
+                {
                     side.processes = processes;
                 }
             }

@@ -125,7 +125,7 @@ impl SupervisedWorkers {
         let all = self.all_with(peers);
         let sent: Vec<bool> =
             self.processes.iter().map(|worker| worker.send_processes(&all).is_ok()).collect();
-        for (worker, _) in self.processes.iter_mut().zip(sent).filter(|(_, told)| *told) {
+        for (worker, _) in self.processes.iter_mut().zip(sent).filter(|(_, is_sent)| *is_sent) {
             worker.close_inbox();
         }
     }

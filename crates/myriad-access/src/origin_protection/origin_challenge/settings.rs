@@ -23,5 +23,10 @@ myriad_conf::feature_settings!(ChallengeSettings);
 /// Returns the requirements for passes of a level, the defaults without `origin_challenge`. `origin_query_limit
 /// action=challenge` uses them as well.
 pub(crate) fn rules(settings: &Settings) -> PassRules {
-    settings.feature::<ChallengeSettings>().0.as_ref().map(|said| said.rules.clone()).unwrap_or_default()
+    settings
+        .feature::<ChallengeSettings>()
+        .0
+        .as_ref()
+        .map(|setting| setting.rules.clone())
+        .unwrap_or_default()
 }
