@@ -138,6 +138,46 @@ fn edits_of_a_post_leave_pages_that_show_only_its_title() {
     }
 }
 
+/// Block of a plugin that shows whether a function is called for each hook.
+const OBSERVED: &str = r"
+add_action('init', function () {
+    register_block_type('case/observed', ['render_callback' => fn () => has_filter('all') ? '[observed]' : '[ignored]']);
+});
+";
+
+#[test]
+fn hooks_are_observed_only_in_lists_of_titles() {
+    let site = WordPress::alone();
+    let server = site.serve_with_plugin();
+    site.run_php(
+        HOST,
+        "foreach (range(1, 9) as $n) wp_insert_post(['post_status' => 'publish', 'post_title' => \"Post $n\", 'post_date' => \"2001-01-0$n 00:00:00\"]);",
+    );
+    let oldest = NEWEST.replace("\"desc\"", "\"asc\"");
+    let later = oldest
+        .replace("<?php", "")
+        .replace("\"perPage\":3", "\"perPage\":2,\"offset\":6")
+        .replace("INNER", "");
+    install_newest(
+        &site,
+        &format!("{}{later}{OBSERVED}", oldest.replace("INNER", "<!-- wp:case/observed /-->")),
+    );
+    let page = server.fetch(&Request::get("/about/").host(HOST)).text();
+    assert_eq!(page.matches("[ignored]").count(), 3, "{page}");
+    assert!(!page.contains("[observed]") && page.contains("Post 7"), "{page}");
+    // The list of titles after the other one is observed.
+    let targets = ["/about/".to_owned()];
+    for (post, change, count) in [
+        (0, "'post_content' => 'Other words'", 1),
+        (6, "'post_content' => 'Other words'", 0),
+        (6, "'post_title' => 'Renamed'", 1),
+    ] {
+        let found = format!("get_posts(['order' => 'ASC', 'numberposts' => 1, 'offset' => {post}])[0]");
+        let code = format!("wp_update_post(['ID' => {found}->ID, {change}]);");
+        assert_eq!(purged(&site, &server, &targets, &code).len(), count, "{code}");
+    }
+}
+
 #[test]
 fn changes_of_the_class_names_of_a_post_purge_pages_that_list_it() {
     let site = WordPress::alone();

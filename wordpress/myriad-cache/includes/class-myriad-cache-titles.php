@@ -80,13 +80,6 @@ class Myriad_Cache_Titles {
 	private static $is_plain = true;
 
 	/**
-	 * True while blocks are observed; false in a list that shows more than titles.
-	 *
-	 * @var bool
-	 */
-	private static $is_observing = false;
-
-	/**
 	 * Posts in the memory of the object cache before the list, as keys.
 	 *
 	 * @var array<int, mixed>
@@ -125,10 +118,9 @@ class Myriad_Cache_Titles {
 	}
 
 	/**
-	 * Observes all blocks, before they are rendered.
+	 * Observes all blocks, before they are rendered. Has no effect if blocks are observed already.
 	 */
 	private static function observe_blocks() {
-		self::$is_observing = true;
 		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
 	}
 
@@ -137,7 +129,6 @@ class Myriad_Cache_Titles {
 	 * than `all`: WordPress would not remove the name of the hook from its list of hooks in progress.
 	 */
 	private static function ignore_list() {
-		self::$is_observing = false;
 		remove_filter( 'all', array( __CLASS__, 'note_hook' ) );
 		remove_filter( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
 	}
@@ -240,10 +231,8 @@ class Myriad_Cache_Titles {
 	private static function finish_list() {
 		remove_filter( 'all', array( __CLASS__, 'note_hook' ) );
 		self::$list = '';
-		if ( ! self::$is_observing ) {
-			self::observe_blocks();
-		}
-		$loaded     = array_diff_key( Myriad_Cache_Reads::held( 'posts' ), self::$before );
+		self::observe_blocks();
+		$loaded = array_diff_key( Myriad_Cache_Reads::held( 'posts' ), self::$before );
 		foreach ( array_keys( self::$posts + $loaded ) as $post_id ) {
 			$type = isset( $loaded[ $post_id ]->post_type ) ? (string) $loaded[ $post_id ]->post_type : '';
 			if ( in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
