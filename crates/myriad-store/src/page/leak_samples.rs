@@ -23,7 +23,7 @@ const UNAFFECTED: u8 = 3;
 const UNKNOWN: u8 = 5;
 /// Maximum number of comparisons of a suspected page.
 const MAX_COMPARISONS: u8 = 16;
-/// Maximum number of inputs that are remembered for a suspected page.
+/// Maximum number of inputs without effect, and of inputs with an effect, that are stored for a suspected page.
 const MAX_INPUTS: usize = 256;
 /// Maximum size of the header fields stored with a suspicion, in bytes. If they are longer, none of them is stored.
 const MAX_FIELDS: usize = 4096;
@@ -148,6 +148,15 @@ pub struct SuspectedPage {
     pub depends_on_other: bool,
 }
 
+/// Adds hashes that the list does not contain, up to [`MAX_INPUTS`].
+fn add_hashes(list: &mut Vec<u64>, hashes: impl Iterator<Item = u64>) {
+    for hash in hashes {
+        if list.len() < MAX_INPUTS && !list.contains(&hash) {
+            list.push(hash);
+        }
+    }
+}
+
 impl Default for LeakSamples {
     fn default() -> Self {
         let state = SampleState {
@@ -209,9 +218,9 @@ impl LeakSamples {
         !is_known
     }
 
-    /// Records that a page is suspected, for an hour. The inputs that are known to change it remain known. `fields` are the header fields, specific to its visitor or to a
-    /// proxy in front, of the request whose response differs from the stored page; more than 4 KB of them are not
-    /// stored.
+    /// Records that a page is suspected, for an hour. The inputs that are known to change it remain known. `fields` are
+    /// the header fields, specific to its visitor or to a proxy in front, of the request whose response differs from
+    /// the stored page; more than 4 KB of them are not stored.
     pub fn suspect(&self, key: &[u8], fields: Fields, now: u64) {
         let key = self.hash(key);
         let mut state = self.state.lock();
@@ -307,7 +316,7 @@ impl LeakSamples {
             ComparisonResult::Unaffected => suspicion.unaffected += 1,
             ComparisonResult::UnaffectedHit => {}
             ComparisonResult::Affected => {
-                suspicion.causes.extend(inputs.iter().map(|input| self.hash_name(input)));
+                add_hashes(&mut suspicion.causes, inputs.iter().map(|input| self.hash_name(input)));
             }
             ComparisonResult::AffectedByOther => {
                 suspicion.unaffected += 1;
@@ -317,8 +326,7 @@ impl LeakSamples {
             ComparisonResult::Unknown => suspicion.unknown += 1,
         }
         if matches!(result, ComparisonResult::Unaffected | ComparisonResult::UnaffectedHit) {
-            let free = MAX_INPUTS - suspicion.harmless.len().min(MAX_INPUTS);
-            suspicion.harmless.extend(inputs.iter().take(free).map(|input| self.hash_input(input)));
+            add_hashes(&mut suspicion.harmless, inputs.iter().map(|input| self.hash_input(input)));
         }
         if !suspicion.is_compared() && suspicion.causes.is_empty() {
             state.suspected.remove(&key);
@@ -428,6 +436,19 @@ mod tests {
         assert!(!samples.is_new(b"/a", 7, &known) && samples.is_new(b"/a", 8, &known), "another page");
         compare(&samples, ComparisonResult::Removed, &known);
         assert!(samples.withholds(b"/a", &known), "the stored page differed");
+    }
+
+    #[test]
+    fn inputs_of_several_comparisons_are_stored_once() {
+        let samples = LeakSamples::default();
+        samples.suspect(b"/a", Fields::new(), 0);
+        let many: Vec<_> = (0..100).map(|number| cookie(&format!("c{number}=1"))).collect();
+        for _ in 0..3 {
+            compare(&samples, ComparisonResult::Unaffected, &many);
+        }
+        let other = [cookie("lang=de")];
+        compare(&samples, ComparisonResult::Unaffected, &other);
+        assert!(!samples.withholds(b"/a", &many) && !samples.withholds(b"/a", &other));
     }
 
     #[test]
