@@ -31,7 +31,7 @@ use myriad_http::{Method, ResponseHead};
 use myriad_store::page::RecentPurges;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use super::part_store::{self, InFlight, NewPart};
 use super::rules;
@@ -45,8 +45,8 @@ const CLASS: &[u8] = b"class";
 /// Maximum length in bytes of the name of a class of visitors, and of the version of a page.
 const MAX_WORD: usize = 96;
 /// One in this number of requests for permitted pages goes to the origin, which compares again, if the last comparison
-/// of the page for the class was long enough ago: [`MIN_PAUSE_MS`] at first, and twice as long after each comparison without a
-/// difference, up to [`MAX_PAUSE_MS`].
+/// of the page for the class was long enough ago: [`MIN_PAUSE_MS`] at first, and twice as long after each comparison
+/// without a difference, up to [`MAX_PAUSE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
 /// Minimum time in milliseconds between the first comparison of a page for a class and the second one.
 const MIN_PAUSE_MS: u64 = 10_000;
@@ -54,7 +54,7 @@ const MIN_PAUSE_MS: u64 = 10_000;
 const MAX_PAUSE_MS: u64 = 600_000;
 /// Maximum number of permissions that are stored, each for one version of a page and one class of visitors.
 const PERMISSIONS: u64 = 65_536;
-/// Maximum time for which a request waits for the comparison of another visitor.
+/// Maximum time for which a request waits for comparisons of other visitors.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
 /// Permission for a class of visitors to get a version of a stored page.
@@ -147,8 +147,8 @@ pub(super) enum Access {
 #[derive(Default)]
 pub(super) struct NextComparison(Option<AwaitedComparison>);
 
-/// Returns the class of a visitor, from a response to [`begin`] or, under the key `target`, from a request for parts. `None` if
-/// it is not stored. It is empty if the origin compares no page for the visitor.
+/// Returns the class of a visitor, from a response to [`begin`] or, under the key `target`, from a request for parts.
+/// `None` if it is not stored. It is empty if the origin compares no page for the visitor.
 pub(super) fn stored_class(request: &Request, visitor: &Visitor, target: Option<&[u8]>) -> Option<Bytes> {
     let keys = [Some(CLASS), target].into_iter().flatten();
     part_store::get(visitor, keys, request.received.at_ms).into_iter().flatten().next()
@@ -169,28 +169,37 @@ pub(super) async fn check(request: &Request, class: Option<&[u8]>, version: &str
     };
     let permission = RESULTS.permission(request, version.as_bytes(), class);
     let page_of_class = RESULTS.page_of_class(request, class);
+    let mut until = None;
     loop {
         if let Some(is_sample) = RESULTS.serve(permission, now) {
             return if is_sample { Access::Compared(NextComparison::default()) } else { Access::Permitted };
         }
-        // Without a permission for an earlier version, the result is probably a difference, for which nobody should wait.
+        // Without a permission for an earlier version, the result is probably a difference, so that waiting is useless.
         let may_wait = request.received.head.method() == Method::Get
             && RESULTS.seen.lock().get(&page_of_class).is_some();
         if !may_wait {
             return Access::Compared(NextComparison::default());
         }
-        let other = {
-            let mut running = RESULTS.running.lock();
-            let Some(other) = running.get(&page_of_class) else {
-                running.insert(page_of_class, Arc::default());
-                return Access::Compared(NextComparison(Some(AwaitedComparison { page_of_class })));
-            };
-            Arc::clone(other).notified_owned()
-        };
-        if timeout(MAX_WAIT, other).await.is_err() {
-            return Access::Compared(NextComparison::default());
+        if let Some(next) = next_comparison(page_of_class, &mut until).await {
+            return Access::Compared(next);
         }
     }
+}
+
+/// Returns the comparison that a request begins: an awaited one if none is in progress for the page and class. Otherwise
+/// waits for that comparison, and returns `None` after it. `until` is the time limit for all waits of the request,
+/// which the first one sets; after it, returns a comparison for which no other request waits.
+async fn next_comparison(page_of_class: u64, until: &mut Option<Instant>) -> Option<NextComparison> {
+    let other = {
+        let mut running = RESULTS.running.lock();
+        let Some(other) = running.get(&page_of_class) else {
+            running.insert(page_of_class, Arc::default());
+            return Some(NextComparison(Some(AwaitedComparison { page_of_class })));
+        };
+        Arc::clone(other).notified_owned()
+    };
+    let until = *until.get_or_insert_with(|| Instant::now() + MAX_WAIT);
+    timeout_at(until, other).await.is_err().then(NextComparison::default)
 }
 
 /// Prepares a known visitor's request that goes to the origin for a comparison. `purges` are those of the zone.
@@ -301,6 +310,26 @@ mod tests {
         // A comparison that another request had begun before.
         let other = Permission::renewed(Some(&permission), permission.compared_ms + 1);
         assert_eq!(other.pause_ms, permission.pause_ms);
+    }
+
+    #[test]
+    fn all_waits_of_a_request_have_one_time_limit() {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().expect("a runtime");
+        let (page_of_class, start) = (1, Instant::now());
+        let next = |until: &mut Option<Instant>| runtime.block_on(next_comparison(page_of_class, until));
+        let first = next(&mut None).expect("a comparison");
+        let without_result = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(50));
+            drop(first);
+        });
+        let mut until = None;
+        assert!(next(&mut until).is_none() && until.is_some());
+        without_result.join().expect("a thread");
+        let second = next(&mut None);
+        assert!(second.as_ref().is_some_and(|next| next.0.is_some()), "another request begins a comparison");
+        until = Some(start);
+        assert!(next(&mut until).is_some_and(|next| next.0.is_none()), "the time limit has passed");
+        assert!(until == Some(start) && start.elapsed() < MAX_WAIT);
     }
 
     #[test]
