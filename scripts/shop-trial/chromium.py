@@ -68,7 +68,7 @@ class Browser:
         self.folder = tempfile.mkdtemp(prefix="chromium-")
         to_browser, self.out = os.pipe()
         self.into, from_browser = os.pipe()
-        # Unlike sh, bash knows numbers of files above 9.
+        # Unlike sh, bash can redirect file descriptors above 9.
         command = ["bash", "-c", 'exec "$0" "$@" 3<&%d 4>&%d' % (to_browser, from_browser), program, *FLAGS, f"--user-data-dir={self.folder}",
                    "--host-resolver-rules=" + (f"MAP localhost 127.0.0.1:{port}, {RULES}" if port else f"{RULES}, EXCLUDE localhost")]
         self.process = subprocess.Popen(command, pass_fds=(to_browser, from_browser), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,

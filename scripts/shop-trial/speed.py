@@ -55,7 +55,7 @@ def _browse(shop, urls, customers):
 
 
 def run(shop):
-    """Returns the pages per second of two kinds of visitors, for pages of products. The client in Python limits high values."""
+    """Returns the requests to PHP per view of customers, and the pages per second of two kinds of visitors. The client in Python limits high values."""
     guest, *customers = shop.add_shoppers([("", "")] * (1 + CUSTOMERS))
     for shopper in (guest, *customers):
         shopper.add_by_script(shopper.box)

@@ -162,22 +162,22 @@ fn site_health_lists_pages_with_data_of_a_visitor() {
         changed
     });
     let leaks = |host: &str| {
-        let code = "$told = Myriad_Cache_Health::leaks(); echo $told['status'], $told['description'];";
+        let code = "$result = Myriad_Cache_Health::leaks(); echo $result['status'], $result['description'];";
         site.run_php(host, code)
     };
     let none = leaks(HOST);
     assert!(none.starts_with("good") && !none.contains("/about/"), "{none}");
     let page = server.fetch(&Request::get("/about/").host(HOST).field("Cookie", "name=Margarete")).text();
     assert!(page.contains("Hello, Margarete!"), "{page}");
-    let mut told = String::new();
+    let mut result = String::new();
     wait_for("the finding", || {
-        told = leaks(HOST);
-        told.contains("confirmed")
+        result = leaks(HOST);
+        result.contains("confirmed")
     });
     let place = format!("{HOST}/about/: value of the request");
     assert!(
-        told.starts_with("recommended") && told.contains(&place) && !told.contains("Margarete"),
-        "{told}"
+        result.starts_with("recommended") && result.contains(&place) && !result.contains("Margarete"),
+        "{result}"
     );
     assert!(leaks("other.test").starts_with("good"), "a page of another host");
     drop(server);

@@ -173,7 +173,7 @@ fn known_visitors_get_the_redirect_to_the_icon_of_the_site_from_the_cache() {
         assert_eq!(answer.field("Location"), anonymous.field("Location"));
     }
     assert_eq!(site.php_requests(), before);
-    // It is valid as long as a page, and purged when the icon is changed.
+    // The redirect has the validity of a page, and a change of the icon purges it.
     let fields = site.run_php(&host(&server), "echo get_option('cases_fields');");
     assert!(fields.contains("X-Accel-Expires: 86400") && fields.contains("-osite_icon"), "{fields}");
 }

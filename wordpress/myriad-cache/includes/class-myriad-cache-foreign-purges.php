@@ -48,10 +48,14 @@ class Myriad_Cache_Foreign_Purges {
 	);
 
 	/**
-	 * Function of WordPress that changes the type of a post without an action of its own, and any other function of it.
+	 * Function of WordPress that changes the type of a post, for which WordPress has no specific action.
 	 */
 	const SET_TYPE = 'set_post_type';
-	const UNKNOWN  = 'unknown';
+
+	/**
+	 * Name of a function of WordPress that could not be determined.
+	 */
+	const UNKNOWN = 'unknown';
 
 	/**
 	 * Actions that purge the post or the addresses in their argument, or the site without one.
@@ -129,7 +133,7 @@ class Myriad_Cache_Foreign_Purges {
 	/**
 	 * Returns the function of WordPress itself that called `clean_post_cache()`.
 	 *
-	 * @return string Empty if a plugin or a theme called it.
+	 * @return string Name; UNKNOWN if it could not be determined. Empty if a plugin or a theme called `clean_post_cache()`.
 	 */
 	private static function core_caller() {
 		$function = new ReflectionFunction( 'clean_post_cache' );

@@ -77,8 +77,8 @@ class Myriad_Cache_Private_Cart {
 	}
 
 	/**
-	 * Returns the time for which the cart is valid without a change by anybody: until the start or end of a dated sale, the expiry of a coupon, or
-	 * the renewal of the session.
+	 * Returns the time for which the cart is valid unless a request changes it: until a dated sale starts or stops, a coupon expires, or the
+	 * session is renewed, and at most SECONDS.
 	 *
 	 * @return int Seconds; 0 if the cart must not be stored.
 	 */

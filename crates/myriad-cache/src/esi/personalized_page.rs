@@ -224,8 +224,8 @@ async fn page(exchange: &mut Exchange, cache: &CachePlace) -> Option<ContentResp
     Some(answer)
 }
 
-/// Returns the class of a visitor. If it is not stored, and this version of the page is permitted for some class, requests it
-/// together with the parts of the page.
+/// Returns the class of a visitor. If it is not stored, and this version of the page is permitted for some class,
+/// requests it together with the parts of the page.
 async fn personal_class(
     exchange: &mut Exchange,
     visitor: &Visitor,
@@ -237,7 +237,7 @@ async fn personal_class(
     if stored.is_some() || !comparison::is_permitted_for_some(&exchange.request, version) {
         return stored;
     }
-    // Without memory for parts, each request would be for all of them, and the class be unknown again.
+    // Without memory for parts, the class would be requested at each view.
     let rules = rules::of(&exchange.request).filter(|rules| rules.private.valid_ms > 0)?.clone();
     let owner = PartOwner { visitor: visitor.clone(), purges: Arc::clone(purges) };
     part_requests::fetch_class(exchange.body_companion(), owner, &rules, cut, target.clone()?).await;

@@ -72,8 +72,9 @@ impl Drop for RunningComparison {
 
 impl PendingComparison {
     /// Returns the comparison for the response to a request; `None` if the response can be shared without one, because
-    /// its page is not suspected, or the visitor has no other inputs than visitors before. `selection` is the secondary key under which the response would be stored.
-    /// `is_shared_fetch` is true if the origin received only fields that visitors share.
+    /// its page is not suspected, or because earlier comparisons cover all inputs of the visitor. `selection` is the
+    /// secondary key under which the response would be stored. `is_shared_fetch` is true if the origin received only
+    /// fields that visitors share.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
