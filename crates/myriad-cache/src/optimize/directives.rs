@@ -2,8 +2,8 @@
 
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
-use myriad_conf::{Span, feature_settings};
-use myriad_optimize::{Exclusions, FilterSet};
+use myriad_conf::{Span, feature_settings, nearest};
+use myriad_optimize::{Exclusions, FilterName, FilterSet};
 
 /// Settings of the page optimizer.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -84,7 +84,14 @@ fn optimize_filters(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
     args.start(filters);
     for index in 0..args.len() {
         let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
-        FilterSet::safe().adjusted(&word).map_err(|reason| args.error(index, &reason))?;
+        if let Err(reason) = FilterSet::safe().adjusted(&word) {
+            let error = args.error(index, reason);
+            let names = FilterName::ALL.map(FilterName::as_str);
+            return Err(match nearest(word.trim_start_matches(['+', '-']), names) {
+                Some(near) if word.starts_with(['+', '-']) => error.help(format!("did you mean \"{near}\"?")),
+                _ => error.help(format!("filters: {}", names.join(", "))),
+            });
+        }
         filters.push(word);
     }
     Ok(())
