@@ -5,11 +5,12 @@ use std::collections::{HashSet, VecDeque};
 use crate::css::SheetFacts;
 use crate::html::{PageScan, ResourceKind, scan, tokenize};
 use crate::page_context::PageResources;
+use crate::page_facts::READ_FACTS;
 use crate::{FilterName, FilterSet, OptimizeLimits, OptimizeOptions, PageResource, PageUrl};
 
-/// Filters that depend on the style sheets of a page.
-const READ_SHEETS: [FilterName; 4] =
-    [FilterName::CollapseWhitespace, FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss];
+/// Filters that change style sheets.
+pub(crate) const CHANGE_SHEETS: [FilterName; 3] =
+    [FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss];
 /// Filters that depend on the sizes of images.
 const READ_IMAGES: [FilterName; 5] = [
     FilterName::InsertImageDimensions,
@@ -48,8 +49,9 @@ impl ResourceNeeds {
         options: &OptimizeOptions,
     ) -> Self {
         let mut waiting = VecDeque::new();
-        let reads_any = |filters: &[FilterName]| filters.iter().any(|name| options.filters.contains(*name));
-        let (reads_sheets, reads_images) = (reads_any(&READ_SHEETS), reads_any(&READ_IMAGES));
+        let filters = options.filters;
+        let reads_sheets = filters.contains_any(&CHANGE_SHEETS) || filters.contains_any(&READ_FACTS);
+        let reads_images = filters.contains_any(&READ_IMAGES);
         if reads_sheets && let Some(base) = &scan.base {
             let styles = scan.inline_styles.iter().map(|range| &text[range.clone()]);
             waiting.extend(styles.flat_map(|style| imported(style, base, &options.limits)));
@@ -57,7 +59,7 @@ impl ResourceNeeds {
         for resource in &scan.resources {
             let is_read = match resource.kind {
                 ResourceKind::StyleSheet => reads_sheets,
-                ResourceKind::Script => options.filters != FilterSet::none(),
+                ResourceKind::Script => filters != FilterSet::none(),
                 ResourceKind::Image | ResourceKind::Font | ResourceKind::Preload => false,
             };
             waiting.extend(resource.url.clone().filter(|_| is_read));
@@ -139,6 +141,9 @@ mod tests {
             (FilterName::CombineCss, &["/i.css", "/a.css?v=1", "/j.js"][..]),
             (FilterName::RewriteJavascript, &["/j.js"]),
             (FilterName::LazyloadImages, &["/j.js", "/2.png"]),
+            (FilterName::CollapseWhitespace, &["/i.css", "/a.css?v=1", "/j.js"]),
+            (FilterName::InsertImageDimensions, &["/i.css", "/a.css?v=1", "/j.js", "/2.png"]),
+            (FilterName::HintPreloadSubresources, &["/i.css", "/a.css?v=1", "/j.js", "/2.png"]),
         ] {
             let options =
                 OptimizeOptions { filters: FilterSet::none().with(filter), ..OptimizeOptions::default() };

@@ -4,9 +4,13 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use crate::PageUrl;
 use crate::css::{ElementPattern, FontFamily, SheetFacts};
+use crate::filter::FilterName;
 use crate::html::{HtmlKind, HtmlTag, ResourceKind};
 use crate::page_context::PageContext;
 
+/// Filters that depend on these facts.
+pub(crate) const READ_FACTS: [FilterName; 3] =
+    [FilterName::CollapseWhitespace, FilterName::InsertImageDimensions, FilterName::HintPreloadSubresources];
 /// Hosts whose style sheets only declare fonts.
 const FONT_HOSTS: [&str; 4] =
     ["fonts.googleapis.com", "fonts.bunny.net", "use.typekit.net", "fonts.gstatic.com"];
