@@ -5,9 +5,9 @@ use std::ops::Range;
 
 use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport};
-use crate::html::{ElementRegions, HtmlKind, HtmlTag, HtmlToken, ResourceKind};
+use crate::html::{ElementRegions, HtmlKind, HtmlTag, HtmlToken};
 use crate::images::{PageImages, is_sensitive};
-use crate::page_context::PageContext;
+use crate::page_context::{OTHER_SITE, PageContext};
 use crate::page_facts::PageFacts;
 
 /// Maximum number of fonts that are preloaded.
@@ -104,18 +104,13 @@ fn image(images: &PageImages<'_>, index: usize, context: &PageContext<'_>) -> Re
         return Ok(None);
     }
     let url = found.url.as_ref().ok_or("its URL is not understood")?;
-    if images
-        .scan
-        .resources
-        .iter()
-        .any(|resource| resource.kind == ResourceKind::Preload && resource.url.as_ref() == Some(url))
-    {
+    if context.is_preloaded(url) {
         return Ok(None);
     }
     if !url.is_same_origin(context.url) {
-        return Err("is from another site".to_owned());
+        return Err(OTHER_SITE.to_owned());
     }
-    if context.options.exclude.covers_url(url) || context.options.exclude.tokens(images.tokens)[found.token] {
+    if context.options.exclude.covers_url(url) || images.is_excluded[found.token] {
         return Err(EXCLUDED.to_owned());
     }
     if let Some(name) = ["loading", "crossorigin", "referrerpolicy"].iter().find(|name| tag.has(name)) {

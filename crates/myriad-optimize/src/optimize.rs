@@ -11,9 +11,9 @@ use crate::html::{
     HtmlKind, HtmlToken, PageScan, ResourceKind, collapse_whitespace, declared_encoding, scan, tokenize,
 };
 use crate::images::{PageImages, image_size, insert_image_dimensions, order_loading};
-use crate::needed::ResourceNeeds;
+use crate::needed::{CHANGE_SHEETS, ResourceNeeds};
 use crate::page_context::{PageContext, PageResources};
-use crate::page_facts::PageFacts;
+use crate::page_facts::{PageFacts, READ_FACTS};
 use crate::page_scripts::change_scripts;
 use crate::page_styles::change_styles;
 use crate::{OptimizeOptions, PageResource, PageUrl};
@@ -62,12 +62,7 @@ pub fn optimize(
         has_policy: has_policy(page, &tokens),
         is_excluded: &options.exclude.tokens(&tokens),
     };
-    let reads_facts = [
-        FilterName::CollapseWhitespace,
-        FilterName::InsertImageDimensions,
-        FilterName::HintPreloadSubresources,
-    ];
-    let reads_facts = reads_facts.iter().any(|filter| context.is_on(*filter));
+    let reads_facts = options.filters.contains_any(&READ_FACTS);
     let facts = if reads_facts { PageFacts::read(&context) } else { Err(String::new()) };
     let (html, bundles, mut reports) = with_new_elements(&context, &facts)?;
     let (mut html, loading_reports) = with_loading_order(&html, &context, &facts)?;
@@ -89,11 +84,8 @@ fn with_new_elements(
     context: &PageContext<'_>,
     facts: &Result<PageFacts, String>,
 ) -> Result<(String, Vec<PageBundle>, Vec<FilterReport>), String> {
-    let is_any_on = [FilterName::CombineCss, FilterName::InlineCss, FilterName::RewriteCss]
-        .iter()
-        .any(|filter| context.is_on(*filter));
     let (mut edits, mut bundles, mut reports) = (Vec::new(), Vec::new(), Vec::new());
-    if is_any_on {
+    if context.options.filters.contains_any(&CHANGE_SHEETS) {
         let mut styles = change_styles(context);
         let html = edited(context.page, &styles.edits);
         let tokens = tokenize(&html, &context.options.limits).map_err(|refusal| refusal.to_string())?;
@@ -130,7 +122,9 @@ fn with_loading_order(
     let scanned = scan(html, &tokens, context.url);
     let size_of =
         |url: &PageUrl| image_size(&context.resources.get(url)?.body).map(|size| (size.width, size.height));
-    let images = PageImages { tokens: &tokens, scan: &scanned, scripts: context.scripts };
+    let is_excluded = context.options.exclude.tokens(&tokens);
+    let images =
+        PageImages { tokens: &tokens, scan: &scanned, scripts: context.scripts, is_excluded: &is_excluded };
     let mut changes = order_loading(&images, &size_of, context.options);
     if context.is_on(FilterName::HintPreloadSubresources) {
         let (hints, report) = hint_preload_subresources(&images, changes.largest, context, facts);
@@ -517,6 +511,7 @@ mod tests {
             (".c{display:flex;flex-direction:column}", "<body class=c><div><img src=/i.gif></div>"),
             (".c{flex-direction:column}", "<p class=c></p><img src=/i.gif>"),
             ("img.named{height:1px}", "<script>f('unnamed')</script><img src=/i.gif>"),
+            ("img.\u{e9}t{height:1px}", "<script>f('\u{e9}te')</script><img src=/i.gif>"),
         ] {
             assert_eq!(
                 with_size(&format!("{auto}<style>{head}</style>{image}")),
@@ -545,6 +540,7 @@ mod tests {
             ("", "<img src=/missing.gif>", "was not read"),
             ("", "<img src=/j.js>", "size of the file"),
             ("img.named{height:1px}", "<script>f('named')</script><img src=/i.gif>", "a script names"),
+            ("img.\u{e9}t{height:1px}", "<script>f('\u{e9}t')</script><img src=/i.gif>", "a script names"),
         ] {
             let head =
                 if head.contains('<') { head.to_owned() } else { format!("{auto}<style>{head}</style>") };
@@ -554,6 +550,19 @@ mod tests {
         let given = optimized(&format!("{auto}<img src=/i.gif width=9><img src=/i.gif height=9>"), &FILES);
         let report = report(&given, FilterName::InsertImageDimensions);
         assert_eq!((report.changed, report.skipped.len()), (0, 0));
+    }
+
+    /// With a search of the scripts for each class, this takes minutes.
+    #[test]
+    fn scripts_are_read_once_for_all_classes() {
+        let rules = (0..20_000).map(|n| format!("img.\u{e9}{n}{{height:1px}}")).collect::<Vec<_>>().concat();
+        let script = "x ".repeat(1_000_000);
+        let page =
+            format!("<style>img{{height:auto}}{rules}</style><script>{script}</script><img src=/i.gif>");
+        let start = std::time::Instant::now();
+        let result = optimized(&page, &FILES);
+        assert_eq!(report(&result, FilterName::InsertImageDimensions).changed, 1);
+        assert!(start.elapsed() < std::time::Duration::from_secs(20), "{:?}", start.elapsed());
     }
 
     #[test]

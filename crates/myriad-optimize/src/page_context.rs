@@ -89,14 +89,11 @@ impl<'a> PageContext<'a> {
 
     /// Returns whether a script contains a word that is not part of a longer name.
     pub(crate) fn scripts_name(&self, word: &str) -> bool {
-        if word.is_empty() || !word.bytes().all(is_part_of_name) {
+        if word.is_empty() || !word.chars().all(is_part_of_name) {
             return self.scripts.iter().any(|script| names_word(script, word));
         }
         let words = self.script_words.get_or_init(|| {
-            self.scripts
-                .iter()
-                .flat_map(|script| script.split(|c: char| !c.is_ascii() || !is_part_of_name(c as u8)))
-                .collect()
+            self.scripts.iter().flat_map(|script| script.split(|c: char| !is_part_of_name(c))).collect()
         });
         words.contains(word)
     }
@@ -148,16 +145,13 @@ impl<'a> PageContext<'a> {
     }
 }
 
-fn is_part_of_name(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || b"-_".contains(&byte)
+fn is_part_of_name(c: char) -> bool {
+    c.is_ascii_alphanumeric() || matches!(c, '-' | '_') || !c.is_ascii()
 }
 
 /// Returns whether a text contains a word that is not part of a longer name.
 fn names_word(text: &str, word: &str) -> bool {
-    let is_part = |byte: Option<&u8>| byte.is_some_and(|byte| is_part_of_name(*byte));
-    memchr::memmem::find_iter(text.as_bytes(), word.as_bytes()).any(|at| {
-        let bytes = text.as_bytes();
-        !is_part(at.checked_sub(1).and_then(|before| bytes.get(before)))
-            && !is_part(bytes.get(at + word.len()))
+    text.match_indices(word).any(|(at, _)| {
+        !text[..at].ends_with(is_part_of_name) && !text[at + word.len()..].starts_with(is_part_of_name)
     })
 }

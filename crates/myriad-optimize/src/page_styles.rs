@@ -54,6 +54,8 @@ pub(crate) struct StyleChanges {
     pub(crate) combined: FilterReport,
     pub(crate) rewritten: FilterReport,
     pub(crate) inlined: FilterReport,
+    /// Text with which a script of the page searches for `style` elements.
+    style_search: Option<&'static str>,
 }
 
 /// Combines adjacent style sheets of the same media, moves small ones into the page, and makes others smaller.
@@ -64,6 +66,7 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
         combined: FilterReport::new(FilterName::CombineCss),
         rewritten: FilterReport::new(FilterName::RewriteCss),
         inlined: FilterReport::new(FilterName::InlineCss),
+        style_search: context.scripts_contain(&SEARCHING_ELEMENTS),
     };
     let reason = context.unchangeable(ResourceKind::StyleSheet, &SEARCHING, (MAX_SHEETS, "style sheets"));
     if let Some(reason) = reason {
@@ -193,7 +196,7 @@ impl StyleChanges {
         }
         let lower = text.to_ascii_lowercase();
         let is_decoded = text.is_ascii() || matches!(context.charset, Some("utf-8" | "utf8"));
-        let reason = if let Some(search) = context.scripts_contain(&SEARCHING_ELEMENTS) {
+        let reason = if let Some(search) = self.style_search {
             format!("a script searches for style elements ({search})")
         } else if lower.contains("</style") || lower.contains("<!--") {
             "contains markup".to_owned()
@@ -253,7 +256,7 @@ fn read_sheet(
         return Err("has several link types".to_owned());
     }
     if let Some(id) = tag.raw("id")
-        && (id.len() < 3 || context.scripts_contain(&[id]).is_some())
+        && context.scripts_name(id)
     {
         return Err(format!("a script names its id {id}"));
     }

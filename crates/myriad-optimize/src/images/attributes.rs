@@ -34,6 +34,8 @@ pub(crate) struct PageImages<'a> {
     pub(crate) scan: &'a PageScan,
     /// Texts of the page's scripts.
     pub(crate) scripts: &'a [&'a str],
+    /// For each token, true if it is part of an excluded element.
+    pub(crate) is_excluded: &'a [bool],
 }
 
 /// Adds attributes to images. Attributes that a tag has are respected: only images without `loading`, `decoding` and
@@ -53,7 +55,6 @@ pub(crate) fn order_loading(
         matches!(&images.tokens[image.token].kind, HtmlKind::Start(tag) if tag.has_word("fetchpriority", "high"))
     });
     let largest = if marked.is_some() { None } else { largest_of_first(images.scan, size_of) };
-    let is_excluded = options.exclude.tokens(images.tokens);
     let mut edits = Vec::new();
     let mut first = 0;
     for (index, image) in images.scan.images.iter().enumerate() {
@@ -63,13 +64,13 @@ pub(crate) fn order_loading(
         first += usize::from(size.is_none_or(|(width, height)| width.min(height) >= SMALL));
         let mut added = String::new();
         let name = image.url.as_ref().map_or_else(|| format!("image {}", index + 1), PageUrl::to_string);
-        let is_left =
-            is_excluded[image.token] || image.url.as_ref().is_some_and(|url| options.exclude.covers_url(url));
+        let is_left = images.is_excluded[image.token]
+            || image.url.as_ref().is_some_and(|url| options.exclude.covers_url(url));
         if Some(index) == largest {
             if is_left {
                 prioritized.skip(name, &EXCLUDED);
             } else if tag.has("fetchpriority") || tag.has_word("loading", "lazy") {
-                prioritized.skip(name, &"the tag has loading or fetchpriority");
+                prioritized.skip(name, &"the tag has loading=\"lazy\" or fetchpriority");
             } else if is_on(FilterName::PrioritizeLargestImage) {
                 added.push_str(" fetchpriority=\"high\"");
                 prioritized.change(0);
@@ -139,8 +140,10 @@ mod tests {
         let url = PageUrl::parse("http://a.test/").expect("absolute");
         let scan = scan(page, &tokens, &url);
         let size_of = |url: &PageUrl| (url.path() == "/real.png").then_some((800, 600));
-        let images = PageImages { tokens: &tokens, scan: &scan, scripts };
-        let changes = order_loading(&images, &size_of, &OptimizeOptions::default());
+        let options = OptimizeOptions::default();
+        let is_excluded = options.exclude.tokens(&tokens);
+        let images = PageImages { tokens: &tokens, scan: &scan, scripts, is_excluded: &is_excluded };
+        let changes = order_loading(&images, &size_of, &options);
         (crate::edit::edited(page, &changes.edits), changes)
     }
 

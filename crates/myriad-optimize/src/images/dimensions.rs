@@ -1,5 +1,6 @@
 //! Width and height of images that have neither (`insert_image_dimensions`).
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 use super::attributes::is_sensitive;
@@ -13,8 +14,8 @@ use crate::page_facts::{PageFacts, PatternIndex};
 /// Elements that only their own end tag, or that of an element around them, can close.
 const CLOSED_EXPLICITLY: [&str; 11] =
     ["body", "div", "section", "article", "main", "header", "footer", "aside", "nav", "figure", "blockquote"];
-/// Attributes that select another file than `src`, or set a size.
-const SIZING_ATTRIBUTES: [&str; 6] = ["width", "height", "srcset", "sizes", "is", "border"];
+/// Attributes other than `width` and `height` that select another file than `src`, or change the size.
+const SIZING_ATTRIBUTES: [&str; 4] = ["srcset", "sizes", "is", "border"];
 /// Maximum number of images of a page that are changed.
 const MAX_IMAGES: usize = 500;
 
@@ -55,7 +56,7 @@ pub(crate) fn insert_image_dimensions(
         }
     };
     let mut edits = Vec::new();
-    let mut parents = OpenElements { tokens: context.tokens, open: Vec::new(), next: 0 };
+    let mut parents = OpenElements::new(context.tokens);
     for image in candidates {
         let HtmlKind::Start(tag) = &context.tokens[image.token].kind else { continue };
         let parents = parents.at(image.token);
@@ -134,19 +135,31 @@ fn size_without_distortion(
 struct OpenElements<'c> {
     tokens: &'c [HtmlToken<'c>],
     open: Vec<&'c HtmlTag<'c>>,
+    /// Number of elements in `open` by their names, so that end tags without an element take no search.
+    counts: HashMap<&'c str, usize>,
     /// Index of the first token that was not read.
     next: usize,
 }
 
 impl<'c> OpenElements<'c> {
+    fn new(tokens: &'c [HtmlToken<'c>]) -> Self {
+        Self { tokens, open: Vec::new(), counts: HashMap::new(), next: 0 }
+    }
+
     /// Returns the elements that are open before a token, the innermost last. Tokens must not decrease.
     fn at(&mut self, token: usize) -> &[&'c HtmlTag<'c>] {
         for index in self.next..token {
             match &self.tokens[index].kind {
-                HtmlKind::Start(tag) if !VOID.contains(&tag.name.as_str()) => self.open.push(tag),
-                HtmlKind::End(name) => {
-                    if let Some(at) = self.open.iter().rposition(|tag| tag.name == *name) {
-                        self.open.truncate(at);
+                HtmlKind::Start(tag) if !VOID.contains(&tag.name.as_str()) => {
+                    *self.counts.entry(&tag.name).or_default() += 1;
+                    self.open.push(tag);
+                }
+                HtmlKind::End(name) if self.counts.get(name.as_str()).is_some_and(|count| *count > 0) => {
+                    while let Some(tag) = self.open.pop() {
+                        *self.counts.entry(&tag.name).or_default() -= 1;
+                        if tag.name == *name {
+                            break;
+                        }
                     }
                 }
                 _ => {}
@@ -154,5 +167,37 @@ impl<'c> OpenElements<'c> {
         }
         self.next = self.next.max(token);
         &self.open
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::OptimizeLimits;
+    use crate::html::tokenize;
+
+    #[test]
+    fn open_elements_are_listed() {
+        for (page, expected) in [
+            ("<div><p><a></a><img>", "div p"),
+            ("<div><p><a></div><i><img>", "i"),
+            ("</p><b></i></b></b><br><img>", ""),
+            ("<b><b></b><img>", "b"),
+        ] {
+            let tokens = tokenize(page, &OptimizeLimits::default()).expect(page);
+            let mut elements = OpenElements::new(&tokens);
+            let names = |tags: &[&HtmlTag<'_>]| tags.iter().map(|tag| tag.name.clone()).collect::<Vec<_>>();
+            assert_eq!(names(elements.at(tokens.len() - 1)).join(" "), expected, "{page}");
+        }
+    }
+
+    /// With a search of all open elements for each end tag, this takes minutes.
+    #[test]
+    fn end_tags_without_an_element_take_no_search() {
+        let page = "<b>".repeat(100_000) + &"</i>".repeat(100_000) + "<img>";
+        let tokens = tokenize(&page, &OptimizeLimits::default()).expect("within the limits");
+        let start = std::time::Instant::now();
+        assert_eq!(OpenElements::new(&tokens).at(tokens.len() - 1).len(), 100_000);
+        assert!(start.elapsed() < std::time::Duration::from_secs(5), "{:?}", start.elapsed());
     }
 }
