@@ -422,25 +422,19 @@ mod tests {
 
     fn preserving(text: &str) -> Vec<String> {
         let facts = SheetFacts::read(text, &OptimizeLimits::default()).expect(text);
-        let written = |pattern: &ElementPattern| {
-            let mut words = vec![pattern.tag.clone().unwrap_or_else(|| "*".to_owned())];
-            words.extend(pattern.classes.iter().map(|name| format!(".{name}")));
-            words.extend(pattern.ids.iter().map(|name| format!("#{name}")));
-            words.concat()
-        };
-        facts.preserving.iter().map(written).collect()
+        facts.preserving.iter().map(ElementPattern::to_string).collect()
     }
 
     #[test]
     fn elements_that_show_white_space_are_found() {
         for (text, expected) in [
             ("a{white-space:nowrap}b{white-space:normal!important}", &[][..]),
-            ("a > b.c#d:hover{white-space:pre-wrap}", &["b.c#d"]),
+            ("a > b.c#d:hover{white-space:pre-wrap}", &["b#d.c"]),
             ("a , .b .c.d > e{White-Space : PRE}", &["a", "e"]),
-            (".a::before,.b:after,.c::first-line{white-space:pre}", &["*.c"]),
-            ("@media x{@supports (a:b){.a{white-space:break-spaces}}}", &["*.a"]),
-            (".a{.b{white-space:pre-line}white-space:var(--x)}", &["*.b", "*.a"]),
-            (":is(.a,p .b) , :where(c){white-space:pre}", &["*.a", "*.b", "c"]),
+            (".a::before,.b:after,.c::first-line{white-space:pre}", &[".c"]),
+            ("@media x{@supports (a:b){.a{white-space:break-spaces}}}", &[".a"]),
+            (".a{.b{white-space:pre-line}white-space:var(--x)}", &[".b", ".a"]),
+            (":is(.a,p .b) , :where(c){white-space:pre}", &[".a", ".b", "c"]),
             ("[x],*,:not(.a){white-space:pre}", &["*", "*", "*"]),
             (".a\\:b{white-space:pre}", &["*"]),
             ("a::before{white-space:pre}", &[]),
@@ -448,7 +442,7 @@ mod tests {
             ("@-webkit-keyframes k{from{color:red}}", &[]),
             ("a{white-space-collapse:preserve}", &["a"]),
             ("a{white-spac\\65:pre}", &["a"]),
-            (".a{@media x{white-space:pre}}", &["*.a"]),
+            (".a{@media x{white-space:pre}}", &[".a"]),
             ("a{white-space:pre;}b{color:red}", &["a"]),
         ] {
             assert_eq!(preserving(text), expected, "{text}");
