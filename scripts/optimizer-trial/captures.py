@@ -9,7 +9,7 @@ BEFORE = (HERE / "before.js").read_text()
 FUNCTIONS = (HERE / "page.js").read_text()
 HEIGHTS = {360: 740, 768: 1024, 1366: 768}
 # Maximum height of a screenshot, in pixels.
-MOST_HEIGHT = 12000
+MAX_HEIGHT = 12000
 
 
 class Capture:
@@ -26,7 +26,7 @@ class Capture:
             self.dom, self.rules, blocking = (page.evaluate(f"{FUNCTIONS}.{name}()") for name in ("dom", "rules", "blocking"))
             first = _requests(page.seen)
             page.evaluate(f"{FUNCTIONS}.scroll()")
-            self.shot = page.screenshot(MOST_HEIGHT)
+            self.shot = page.screenshot(MAX_HEIGHT)
             self.console = _console(page.seen)
             every = _requests(page.seen)
         finally:

@@ -5,7 +5,7 @@ import difflib
 import captures
 
 # Maximum number of differences of one kind that are stored, and of characters of each.
-MOST_SHOWN, MOST_CHARACTERS = 8, 400
+MAX_SHOWN, MAX_CHARACTERS = 8, 400
 TRIES = 3
 KINDS = ("pixels", "dom", "rules", "console")
 
@@ -30,7 +30,7 @@ def _changes(one, other):
 
 def _joined(some):
     text = " ".join(some) or "nothing"
-    return text if len(text) <= MOST_CHARACTERS else text[:MOST_CHARACTERS] + "…"
+    return text if len(text) <= MAX_CHARACTERS else text[:MAX_CHARACTERS] + "…"
 
 
 def _new_messages(original, optimized, again):
@@ -60,7 +60,7 @@ def _compare_once(take_original, optimized, browser):
             pixels = captures.differing_pixels(browser, original.shot, optimized.shot, again.shot)
     count = pixels["count"] if pixels else 0
     found["pixels"] = [f"{count} pixels differ, from {pixels['place']} to line {pixels['last']}; {pixels['masked']} are not compared; sizes {' '.join(pixels['sizes'])}"] if count else []
-    return original, {kind: found[kind][:MOST_SHOWN] for kind in KINDS if found[kind]}, pixels
+    return original, {kind: found[kind][:MAX_SHOWN] for kind in KINDS if found[kind]}, pixels
 
 
 def compare(take_original, take_optimized, browser):
