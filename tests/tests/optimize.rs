@@ -86,7 +86,7 @@ fn hit_gets_a_smaller_page_whose_style_sheets_are_one() {
         )
     );
     assert_eq!(origin.calls(), ["GET /"], "files are read without a request to the origin");
-    // Both forms have entity tags of their own.
+    // The original and the form have different entity tags.
     let tag = page.field("ETag").expect("a tag").to_owned();
     assert_ne!(first.field("ETag"), Some(&*tag));
     assert_eq!(server.fetch(&Request::get("/").field("If-None-Match", &tag)).status, 304);
