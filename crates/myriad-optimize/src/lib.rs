@@ -18,6 +18,7 @@ mod audit;
 mod bundle;
 pub mod css;
 mod edit;
+mod element_search;
 mod exclude;
 mod filter;
 mod hints;

@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::element_search::element_search;
 use crate::filter::FilterName;
 use crate::html::{HtmlKind, HtmlToken, PageScan, ResourceKind};
 use crate::{OptimizeOptions, PageResource, PageUrl};
@@ -50,18 +51,19 @@ impl<'a> PageContext<'a> {
     }
 
     /// Returns the reason why no style sheet or script, depending on `kind`, of the page may change: their URLs are fixed, a
-    /// script contains one of the texts `searching`, by which it finds such elements, or there are more than `max`. `noun` is
-    /// their name in the plural.
+    /// script searches for their elements or uses `list`, which contains them, or there are more than `max`. `noun` is their
+    /// name in the plural.
     pub(crate) fn unchangeable(
         &self,
         kind: ResourceKind,
-        searching: &[&str],
+        (element, list): (&str, &str),
         (max, noun): (usize, &str),
     ) -> Option<String> {
         if let Some(reason) = self.fixed_urls() {
             return Some(reason.to_owned());
         }
-        if let Some(text) = self.scripts_contain(searching) {
+        let uses_list = self.scripts.iter().any(|script| script.contains(list));
+        if let Some(text) = self.search_for(element).or_else(|| uses_list.then_some(list)) {
             return Some(format!("a script searches for {noun} ({text})"));
         }
         self.scan.of_kind(kind).nth(max).map(|_| format!("it has more than {max} {noun}"))
@@ -98,9 +100,9 @@ impl<'a> PageContext<'a> {
         words.contains(word)
     }
 
-    /// Returns the first of some texts that a script contains.
-    pub(crate) fn scripts_contain<'t>(&self, texts: &[&'t str]) -> Option<&'t str> {
-        texts.iter().copied().find(|text| self.scripts.iter().any(|script| script.contains(text)))
+    /// Returns the part of a script by which it searches for elements with this name; `None` if none does.
+    pub(crate) fn search_for(&self, element: &str) -> Option<&'a str> {
+        self.scripts.iter().find_map(|script| element_search(script, element))
     }
 
     /// Returns the text of a style sheet that browsers apply, and the URL it was loaded from.

@@ -25,26 +25,6 @@ const FIXING_ATTRIBUTES: [&str; 10] = [
     "data-pagespeed-no-transform",
     "data-pagespeed-no-defer",
 ];
-/// Texts of scripts that search for scripts.
-const SEARCHING: [&str; 17] = [
-    "getElementsByTagName(\"script\")",
-    "getElementsByTagName('script')",
-    "getElementsByTagName(`script`)",
-    "document.scripts",
-    "querySelector(\"script",
-    "querySelector('script",
-    "querySelectorAll(\"script",
-    "querySelectorAll('script",
-    "$(\"script",
-    "$('script",
-    "jQuery(\"script",
-    "jQuery('script",
-    "find(\"script",
-    "find('script",
-    "script[src",
-    "script[id",
-    "script[data",
-];
 /// Maximum number of scripts of a page that are changed; each is compared with the texts of all.
 const MAX_SCRIPTS: usize = 300;
 
@@ -63,7 +43,8 @@ pub(crate) fn change_scripts(context: &PageContext<'_>) -> ScriptChanges {
         bundles: Vec::new(),
         report: FilterReport::new(FilterName::RewriteJavascript),
     };
-    let reason = context.unchangeable(ResourceKind::Script, &SEARCHING, (MAX_SCRIPTS, "scripts"));
+    let reason =
+        context.unchangeable(ResourceKind::Script, ("script", "document.scripts"), (MAX_SCRIPTS, "scripts"));
     if let Some(reason) = reason {
         changes.report.skip("page", &reason);
         return changes;

@@ -15,20 +15,6 @@ use crate::page_context::{OTHER_SITE, PageContext};
 const KNOWN_ATTRIBUTES: [&str; 5] = ["rel", "href", "media", "type", "id"];
 /// Attributes with which a `link` keeps its URL.
 const FIXING_ATTRIBUTES: [&str; 2] = ["integrity", "crossorigin"];
-/// Texts of scripts that search for style sheets.
-const SEARCHING: [&str; 5] =
-    ["styleSheets", "link[rel", "link[id", "getElementsByTagName(\"link\")", "getElementsByTagName('link')"];
-/// Texts of scripts that search for `style` elements.
-const SEARCHING_ELEMENTS: [&str; 8] = [
-    "getElementsByTagName(\"style\")",
-    "getElementsByTagName('style')",
-    "querySelector(\"style",
-    "querySelector('style",
-    "querySelectorAll(\"style",
-    "querySelectorAll('style",
-    "$(\"style",
-    "$('style",
-];
 /// Maximum number of style sheets of a page that are changed.
 const MAX_SHEETS: usize = 300;
 /// Length in bytes below which a style sheet is moved into the page, as in mod_pagespeed.
@@ -55,7 +41,7 @@ pub(crate) struct StyleChanges {
     pub(crate) rewritten: FilterReport,
     pub(crate) inlined: FilterReport,
     /// Text with which a script of the page searches for `style` elements.
-    style_search: Option<&'static str>,
+    style_search: Option<String>,
 }
 
 /// Combines adjacent style sheets of the same media, moves small ones into the page, and makes others smaller.
@@ -66,9 +52,10 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
         combined: FilterReport::new(FilterName::CombineCss),
         rewritten: FilterReport::new(FilterName::RewriteCss),
         inlined: FilterReport::new(FilterName::InlineCss),
-        style_search: context.scripts_contain(&SEARCHING_ELEMENTS),
+        style_search: context.search_for("style").map(str::to_owned),
     };
-    let reason = context.unchangeable(ResourceKind::StyleSheet, &SEARCHING, (MAX_SHEETS, "style sheets"));
+    let reason =
+        context.unchangeable(ResourceKind::StyleSheet, ("link", "styleSheets"), (MAX_SHEETS, "style sheets"));
     if let Some(reason) = reason {
         for report in [&mut changes.combined, &mut changes.rewritten, &mut changes.inlined] {
             report.skip("page", &reason);
@@ -196,7 +183,7 @@ impl StyleChanges {
         }
         let lower = text.to_ascii_lowercase();
         let is_decoded = text.is_ascii() || matches!(context.charset, Some("utf-8" | "utf8"));
-        let reason = if let Some(search) = self.style_search {
+        let reason = if let Some(search) = &self.style_search {
             format!("a script searches for style elements ({search})")
         } else if lower.contains("</style") || lower.contains("<!--") {
             "contains markup".to_owned()
