@@ -275,6 +275,26 @@ const CASES: &[Case] = &[
         "update_comment_meta(get_option('case_comment'), 'stars', '5');",
     ),
     case(
+        "field-deleted-from-each-post",
+        "return get_metadata('post', $ids[15], 'case_deleted', true);",
+        "delete_metadata('post', 0, 'case_deleted', '', true);",
+    ),
+    case(
+        "field-deleted-from-each-term",
+        "return get_metadata('term', get_term_by('slug', 'rivers', 'category')->term_id, 'case_deleted', true);",
+        "delete_metadata('term', 0, 'case_deleted', '', true);",
+    ),
+    case(
+        "field-deleted-from-each-comment",
+        "return get_metadata('comment', get_option('case_comment'), 'case_deleted', true);",
+        "delete_metadata('comment', 0, 'case_deleted', '', true);",
+    ),
+    case(
+        "field-deleted-from-each-user",
+        "return get_metadata('user', 1, 'case_deleted', true);",
+        "delete_metadata('user', 0, 'case_deleted', '', true);",
+    ),
+    case(
         "table-of-a-plugin",
         "global $wpdb; return $wpdb->get_var(\"SELECT text FROM {$wpdb->prefix}case_texts WHERE id = 1\");",
         "$wpdb->update(\"{$wpdb->prefix}case_texts\", ['text' => 'changed'], ['id' => 1]);",
@@ -346,6 +366,8 @@ const PREPARE: &str = "$ids = []; foreach (range(1, 20) as $n) $ids[] = wp_inser
     wp_insert_term('Shown', 'kind'); wp_insert_term('German', 'kind'); wp_insert_term('German', 'tongue'); wp_insert_term('Baker', 'job'); \
     update_option('case_comment', wp_insert_comment(['comment_post_ID' => $ids[9], 'comment_content' => 'Well.', 'comment_approved' => 1])); \
     update_post_meta($ids[8], 'rank', '2'); global $wpdb; \
+    foreach (['post' => $ids[15], 'term' => get_term_by('slug', 'rivers', 'category')->term_id, \
+    'comment' => get_option('case_comment'), 'user' => 1] as $type => $id) add_metadata($type, $id, 'case_deleted', 'text'); \
     foreach ([\"{$wpdb->prefix}case_texts (id INT PRIMARY KEY, text TEXT, hits INT DEFAULT 0)\", \
     \"{$wpdb->prefix}case_names (id INT PRIMARY KEY, name TEXT)\", 'case_external (id INT)'] as $table) \
     $wpdb->query(\"CREATE TABLE $table\"); $wpdb->query(\"INSERT INTO {$wpdb->prefix}case_texts (id, text) VALUES (1, 'first')\"); \

@@ -96,6 +96,7 @@ class Myriad_Cache_Changes {
 		Myriad_Cache_Hooks::add( array( 'added_comment_meta', 'updated_comment_meta', 'deleted_comment_meta' ), array( __CLASS__, 'comment_meta' ), 10, 3 );
 		Myriad_Cache_Hooks::add( 'profile_update', array( __CLASS__, 'user' ), 10, 2 );
 		Myriad_Cache_Hooks::add( array( 'added_user_meta', 'updated_user_meta', 'deleted_user_meta' ), array( __CLASS__, 'user_meta' ), 10, 3 );
+		Myriad_Cache_Hooks::add( array( 'delete_comment_meta', 'delete_user_meta' ), array( __CLASS__, 'before_meta_deleted' ), 10, 3 );
 		Myriad_Cache_Hooks::add( array( 'user_register', 'set_user_role', 'add_user_role', 'remove_user_role', 'add_user_to_blog', 'remove_user_from_blog' ), array( __CLASS__, 'role' ) );
 		Myriad_Cache_Hooks::add( 'deleted_user', array( __CLASS__, 'role' ) );
 		Myriad_Cache_Hooks::add( 'deleted_user', array( __CLASS__, 'site' ) );
@@ -257,6 +258,39 @@ class Myriad_Cache_Changes {
 			$field = Myriad_Cache_Tags::field( $name );
 			Myriad_Cache_Queue::add( 'u' . (int) $user_id . '.' . $field, 'u' . (int) $user_id . '.all', 'lu.by-meta-' . $field, 'lu.by-meta' );
 		}
+	}
+
+	/**
+	 * Handles a field that is about to be deleted from several terms, comments or users: the action after the deletion names none of them.
+	 *
+	 * @param int[]  $meta_ids  Fields.
+	 * @param int    $object_id Object; 0 if the field of several objects is deleted.
+	 * @param string $name      Name of the field.
+	 */
+	public static function before_meta_deleted( $meta_ids, $object_id, $name ) {
+		if ( $object_id ) {
+			return;
+		}
+		$type = explode( '_', current_action() )[1];
+		foreach ( self::objects_of_meta( $type, $meta_ids ) as $id ) {
+			call_user_func( array( 'term' === $type ? 'Myriad_Cache_Term_Changes' : __CLASS__, $type . '_meta' ), $meta_ids, $id, $name );
+		}
+	}
+
+	/**
+	 * Returns the objects to which fields belong.
+	 *
+	 * @param string    $type     Type of the objects: `post`, `term`, `comment` or `user`.
+	 * @param int|int[] $meta_ids Fields.
+	 * @return int[]
+	 */
+	public static function objects_of_meta( $type, $meta_ids ) {
+		global $wpdb;
+		$table  = _get_meta_table( $type );
+		$column = 'user' === $type ? 'umeta_id' : 'meta_id';
+		$list   = implode( ',', array_map( 'intval', (array) $meta_ids ) );
+		// phpcs:ignore WordPress.DB -- the list contains numbers only, and there is no function for it.
+		return array_map( 'intval', $wpdb->get_col( "SELECT DISTINCT {$type}_id FROM {$table} WHERE {$column} IN ({$list})" ) );
 	}
 
 	/**

@@ -268,7 +268,7 @@ class Myriad_Cache_Post_Changes {
 		if ( $post_id ) {
 			self::note_before( $post_id, $name );
 		} elseif ( ! preg_match( self::INNER_META, $name ) ) {
-			self::before_meta_of_posts( array_map( 'intval', (array) $meta_id ), $name );
+			self::before_meta_of_posts( $meta_id, $name );
 		}
 	}
 
@@ -276,14 +276,11 @@ class Myriad_Cache_Post_Changes {
 	 * Records the values of a field before it is deleted from several posts, and its changes: the action after that names no post. WordPress
 	 * deletes pictures of posts in this way, together with the file.
 	 *
-	 * @param int[]  $meta_ids Fields.
-	 * @param string $name     Name of the field.
+	 * @param int|int[] $meta_ids Fields.
+	 * @param string    $name     Name of the field.
 	 */
 	private static function before_meta_of_posts( $meta_ids, $name ) {
-		global $wpdb;
-		$list = implode( ',', $meta_ids );
-		// phpcs:ignore WordPress.DB -- the list contains numbers only, and there is no function for it.
-		$post_ids = array_map( 'intval', $wpdb->get_col( "SELECT DISTINCT post_id FROM {$wpdb->postmeta} WHERE meta_id IN ({$list})" ) );
+		$post_ids = Myriad_Cache_Changes::objects_of_meta( 'post', $meta_ids );
 		update_meta_cache( 'post', $post_ids );
 		foreach ( $post_ids as $post_id ) {
 			self::note_before( $post_id, $name );
