@@ -27,10 +27,11 @@ struct GateProgress {
     /// Set if the result is known. Then only checks that observe admitted requests still run, and only if the request
     /// is admitted.
     decided: bool,
-    /// Status of the rejection by a check; `None` if no check has rejected the request. 401 takes precedence, because
-    /// its response contains a challenge.
+    /// Status of the rejection: of the last check that rejected the request, except that 401 takes precedence,
+    /// because its response contains a challenge. `None` if no check has rejected the request.
     refused: Option<u16>,
-    /// Values of `WWW-Authenticate` for a 401 response, or of `Proxy-Authenticate` for a 407 response to CONNECT.
+    /// Challenges of all checks that sent one: values of `WWW-Authenticate`, or of `Proxy-Authenticate` for a CONNECT
+    /// request.
     challenges: Vec<Vec<u8>>,
 }
 

@@ -6,8 +6,8 @@ use myriad_conf::settings::Network;
 
 use super::settings::{AccessRule, AccessSettings};
 
-/// Warns about `location ~ /. { deny all; }` and similar patterns, in which the backslash before the dot is missing:
-/// they match every URI.
+/// Warns about a location with a regex that matches every URI, such as `location ~ /.` (the backslash before the dot
+/// is missing), if the first address rule of the location is `deny all`.
 pub(super) fn examine(location: &LocationConf, findings: &mut Vec<Diagnostic>) {
     let deny_all = AccessRule { allow: false, network: Network::All };
     let matches_all = matches!(

@@ -1,4 +1,4 @@
-//! User name and password of a request: `Authorization: Basic` (RFC 7617).
+//! User name and password of a request: `Authorization: Basic` (RFC 7617), `Proxy-Authorization: Basic` for CONNECT.
 
 use myriad_http::Known;
 

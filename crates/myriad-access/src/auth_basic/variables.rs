@@ -7,7 +7,8 @@ use myriad_exchange::runtime::RowValue::Made;
 
 use super::credentials::Credentials;
 
-/// User name of `Authorization: Basic` as sent: the password has not been verified. No value without credentials.
+/// User name of `Authorization: Basic` (for CONNECT: of `Proxy-Authorization`) as sent: the password may not have
+/// been verified. No value without credentials.
 pub(super) const VARIABLES: &[RequestVariable] =
     &[RequestVariable::new("core", "remote_user", &[User], Made(remote_user))];
 

@@ -14,7 +14,7 @@ pub(crate) struct VariableAssignment {
 /// `auth_request*` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AuthRequestSettings {
-    /// `auth_request`: URI of the subrequest; `None` for `off`.
+    /// `auth_request`: URI of the subrequest; `None` if not set or `off`.
     pub uri: Option<Text>,
     /// `auth_request_set`, in source order.
     pub sets: Vec<VariableAssignment>,

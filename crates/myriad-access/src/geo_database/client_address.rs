@@ -17,7 +17,8 @@ pub(crate) struct TrustedProxies {
 }
 
 impl TrustedProxies {
-    /// Adds the network in the first argument of a directive. Returns an error for `all` and `unix:`.
+    /// Adds the network in the first argument of a directive. Returns an error for `all`, `unix:` and invalid
+    /// networks.
     pub(crate) fn add(&mut self, args: &mut Arguments<'_>) -> Result<(), Diagnostic> {
         let word = args.bytes(0);
         // If all proxies were trusted, every client could choose the address that is looked up.
@@ -46,8 +47,8 @@ impl TrustedProxies {
         self.forwarded_client(client, forwarded.iter().copied())
     }
 
-    /// Returns the client address: the one that `X-Forwarded-For` reports if `client` is a trusted proxy, otherwise
-    /// `client`. `None` for a client on a Unix socket.
+    /// Returns the client address: the one that `X-Forwarded-For` reports if `client` is a trusted proxy and the
+    /// header contains a valid address, otherwise `client`. `None` for a client on a Unix socket.
     pub(crate) fn forwarded_client<'a>(
         &self,
         client: Option<IpAddr>,

@@ -23,7 +23,7 @@ pub(crate) struct DatabaseFile<T> {
     parse: Parse<T>,
     /// Minimum interval between two checks of the file, in milliseconds; 0 disables checks.
     interval_ms: u64,
-    /// Time of the last check, in milliseconds of the process clock.
+    /// Time of the last check, at first of the opening, in milliseconds of the process clock.
     looked_ms: AtomicU64,
     current: RwLock<Arc<FileVersion<T>>>,
     log: ErrorLog,
@@ -81,7 +81,8 @@ impl<T: Send + Sync + 'static> DatabaseFile<T> {
                 .is_ok()
     }
 
-    /// Returns the time of the last check for changes, in milliseconds since the Unix epoch by the system clock.
+    /// Returns the time of the last check for changes (of the opening, before the first check), in milliseconds since
+    /// the Unix epoch by the system clock.
     pub(crate) fn last_check_ms(&self) -> u64 {
         clock::to_wall_ms(self.looked_ms.load(Ordering::Relaxed))
     }

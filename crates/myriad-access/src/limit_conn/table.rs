@@ -35,7 +35,7 @@ impl LimitTable for ConnectionTable {
 
 impl ConnectionTable {
     /// Counts a request with this key. Returns `None`, without counting it, if `most` requests of the key are counted
-    /// already, or if the table is full.
+    /// already, or if no request of the key is counted and the table is full.
     pub fn try_count(self: &Arc<Self>, key: &[u8], most: u16) -> Option<CountedRequest> {
         let mut counts = self.counts.lock();
         match counts.get_mut(key) {

@@ -4,8 +4,8 @@ use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Access;
 use myriad_exchange::runtime::RowValue::Ready;
 
-/// Variable with the result of `limit_conn` for the request; no value if no limit was checked. Limits with
-/// `origin_only` are not included.
+/// Variable with the result of `limit_conn` for the request; no value if no limit was checked or all keys were empty.
+/// Limits with `origin_only` are not included.
 pub(super) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "limit_conn",
     "limit_conn_status",

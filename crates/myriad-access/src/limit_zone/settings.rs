@@ -66,7 +66,8 @@ pub(crate) fn add_zone(
     Ok(())
 }
 
-/// Parses `NAME:SIZE`, the part of an argument after `zone=`. The size must be at least 32k.
+/// Parses `NAME:SIZE`, the part of an argument after `zone=`. Returns an error if the text is not UTF-8, the name is
+/// empty, or the size is invalid or less than 32k.
 pub(crate) fn name_and_size(
     args: &Arguments<'_>,
     index: usize,

@@ -7,7 +7,9 @@ use myriad_exchange::exchange::{CheckVerdict, Exchange};
 use myriad_upstream::OriginError;
 
 /// Checks the limits with `origin_only` of a location, and waits if a limit delays the request. The returned guard
-/// counts against `limit_conn` until it is dropped; it is `None` without such a limit.
+/// counts against `limit_conn` until it is dropped. It is `None` without a `limit_conn`, for a subrequest while
+/// another request of its client request is in flight to an origin, and if only `limit_conn_dry_run` admits the
+/// request.
 ///
 /// # Errors
 ///

@@ -38,7 +38,7 @@ impl GeoipDatabases {
     }
 
     /// Returns the database with this content, and whether its texts are converted to UTF-8; `None` if it is not
-    /// configured.
+    /// configured or could not be opened.
     pub(super) fn of(&self, content: GeoipContent) -> Option<(&GeoipDatabase, bool)> {
         let found = self.opened.iter().find(|(database, _)| database.content() == content);
         found.map(|(database, utf8)| (database, *utf8))

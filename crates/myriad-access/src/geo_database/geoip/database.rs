@@ -12,7 +12,7 @@ use std::net::IpAddr;
 const COUNTRIES: usize = 16_776_960;
 /// Maximum size of the structure information (type, number of nodes) at the end of a database file, in bytes.
 const MOST_INFO: usize = 20;
-/// Maximum length of a name in a database, in bytes; a longer one is treated as damaged data.
+/// Maximum length of a text in a database including its NUL byte, in bytes; a longer text is treated as damaged data.
 const MOST_TEXT: usize = 300;
 /// Number of the United States in `countries.list`; cities there also have a metro code and an area code.
 const UNITED_STATES: u8 = 225;
@@ -106,23 +106,23 @@ impl GeoipDatabase {
         self.content
     }
 
-    /// Returns the country of an address; `None` if it is unknown, or for an IPv6 address in an IPv4 database. The
-    /// database must be a country database.
+    /// Returns the country of an address; `None` if it is unknown, if the data is damaged, or for an IPv6 address in
+    /// an IPv4 database. The database must be a country database.
     pub fn country(&self, address: IpAddr) -> Option<Country> {
         let found = self.find(address)?.checked_sub(COUNTRIES)?;
         // Number 0 means unknown.
         country(u8::try_from(found).ok().filter(|number| *number > 0)?)
     }
 
-    /// Returns the text of an address; `None` if it is unknown or the data is damaged. The database must be an
-    /// organisation database.
+    /// Returns the text of an address; `None` if it is unknown, if the data is damaged, or for an IPv6 address in an
+    /// IPv4 database. The database must be an organisation database.
     pub fn organisation(&self, address: IpAddr) -> Option<&[u8]> {
         let mut rest = self.text_of(address)?;
         take_text(&mut rest)
     }
 
-    /// Returns the city of an address; `None` if it is unknown or the data is damaged. The database must be a city
-    /// database.
+    /// Returns the city of an address; `None` if it is unknown, if the data is damaged, or for an IPv6 address in an
+    /// IPv4 database. The database must be a city database.
     pub fn city(&self, address: IpAddr) -> Option<City<'_>> {
         let mut rest = self.text_of(address)?;
         let (&number, behind) = rest.split_first()?;

@@ -19,8 +19,8 @@ thread_local! {
         RefCell::new((0..PLACES).map(|_| MemoSlot::default()).collect());
 }
 
-/// Returns the index of the line that matches `agent` in the list with the identifier `list`; calls `find` to search it
-/// if it is not remembered. `agent` must not be empty.
+/// Returns the index of the line that matches `agent` in the list with the identifier `list`. If the memo does not
+/// contain the index, calls `find`, which searches the list. `agent` must not be empty.
 pub(super) fn matching_line(list: u64, agent: &[u8], find: impl FnOnce() -> usize) -> usize {
     MEMO.with_borrow_mut(|memo| {
         let known = &mut memo[slot_index(agent)];
