@@ -24,7 +24,7 @@ use crate::variable_reads::{EvaluationScope, ScopeReads};
 pub struct Compiler<C> {
     names: NameResolver<C>,
     lazies: HashMap<u32, Lazy>,
-    /// Variables declared by `declare_lazy`, which must be defined before `finish`.
+    /// Variables declared by `declare_lazy` or `declare_map`, which must be defined before `finish`.
     declared: Vec<Arc<Variable>>,
 }
 
@@ -59,12 +59,13 @@ impl<C: Catalogue> Compiler<C> {
     }
 
     /// Declares the variable of a `set`; `name` may omit the `$`. Has no effect for assignable variables of the
-    /// embedder.
+    /// embedder. Returns an error for an invalid name, and for the name of a read-only variable of the embedder.
     pub fn declare_set(&mut self, name: &str) -> Result<(), ScriptError> {
         self.names.target(name).map(drop)
     }
 
-    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` may omit the `$`.
+    /// Declares the variable of a `geo`, a `split_clients` or a table of the embedder; `name` may omit the `$`. Returns
+    /// an error for an invalid name, and for the name of a variable of the embedder that must not be hidden.
     pub fn declare_lazy(&mut self, name: &str) -> Result<(), ScriptError> {
         let variable = self.names.user_variable(name)?;
         self.declared.push(variable);
@@ -81,8 +82,8 @@ impl<C: Catalogue> Compiler<C> {
         map::compile::declare_captures(&words(lines), &mut self.names)
     }
 
-    /// Declares the variables of a pattern's named groups. An invalid pattern is not reported here, but by
-    /// [`Self::regex`].
+    /// Declares the variables of a pattern's named groups. Returns an error if the embedder has a variable with such a
+    /// name that must not be hidden. An invalid pattern is not reported here, but by [`Self::regex`].
     pub fn declare_captures(&mut self, pattern: &str) -> Result<(), ScriptError> {
         self.names.declare_captures(pattern)
     }
@@ -135,7 +136,7 @@ impl<C: Catalogue> Compiler<C> {
         program::compile::program(&mut self.names, steps)
     }
 
-    /// Compiles an assignment outside of programs; `name` includes the `$`.
+    /// Compiles an assignment outside of programs; `name` may omit the `$`.
     pub fn assignment(&mut self, name: &str, value: &str) -> Result<Assignment, ScriptError> {
         Assignment::compile(name, value, &mut self.names)
     }
@@ -206,7 +207,7 @@ impl<C: Catalogue> Compiler<C> {
         compiled
     }
 
-    /// Binds maps, `geo` and similar blocks to their variables, which are empty before. Returns the catalogue.
+    /// Binds maps, `geo` and similar blocks to their variables, which count as unset before. Returns the catalogue.
     ///
     /// # Errors
     /// Returns an error for each variable that was declared by [`Self::declare_lazy`] or [`Self::declare_map`], but

@@ -57,8 +57,8 @@ impl CompiledCondition {
         Ok(CompiledCondition { test, negated })
     }
 
-    /// Returns whether the condition is true for a request. A regex that matches sets the captures of the frame; one
-    /// that does not match clears them.
+    /// Returns whether the condition is true for a request. A regex that matches replaces the captures of the frame (a
+    /// regex without groups only clears them); a regex that does not match clears them.
     pub fn holds<E: Environment + ?Sized>(&self, env: &E, frame: &mut Frame) -> Result<bool, EvalError> {
         self.holds_form(env, frame, CaptureForm::Raw)
     }
@@ -124,7 +124,8 @@ fn same(value: &[u8], text: &[u8]) -> bool {
     value.len() == text.len() && (text.is_empty() || value == text)
 }
 
-/// Compiles a condition that begins with a variable; `rest` is empty or an operator and its operand.
+/// Compiles a condition that begins with a variable; `rest` is empty or an operator and its operand; anything else is
+/// an error.
 fn compare<C: Catalogue>(
     variable: &str,
     rest: &[&str],
@@ -159,7 +160,8 @@ fn compare<C: Catalogue>(
     Ok(CompiledCondition { test, negated })
 }
 
-/// Removes the parentheses of `if ( … )`, which are part of the first and the last word or separate words.
+/// Removes the parentheses of `if ( … )`, which are part of the first and the last word or separate words. Words that
+/// do not start with `(` are returned unchanged. Returns an error if the `)` is missing.
 fn without_brackets<'w>(words: &[&'w str]) -> Result<Vec<&'w str>, ScriptError> {
     let mut bare: Vec<&str> = words.to_vec();
     let Some(inner) = bare.first().and_then(|first| first.strip_prefix('(')) else {

@@ -17,10 +17,12 @@ pub struct Builtin(pub u32);
 pub enum VariableRole {
     /// Read-only (`$host`). Definitions by `set`, `map` or captures are rejected as duplicates, as in nginx.
     Fixed,
-    /// Assignable (`$args`, `$limit_rate`): `set` calls [`Environment::assign`].
+    /// Assignable (`$args`, `$limit_rate`): `set` and functions call [`Environment::assign`]. Definitions by `map` or
+    /// captures are rejected as duplicates.
     Assignable,
     /// Name with a prefix (`$http_*`, `$arg_*`, `$cookie_*`), or a name that configurations define themselves
-    /// (`$proxy_host`). A variable with this name that the configuration defines hides it.
+    /// (`$proxy_host`). A variable with this name that the configuration defines hides it; while that variable is
+    /// unset, the value of the embedder's variable is read.
     Shadowable,
 }
 

@@ -14,7 +14,8 @@ pub struct ScriptError {
     pub item: Option<usize>,
     /// Name of the undefined variable, without `$`; `None` for other errors.
     pub undefined: Option<Box<str>>,
-    /// Cause that several errors may have in common: the module that an undefined variable belongs to.
+    /// Cause that several errors may have in common: the module that an undefined variable belongs to. `None` if there
+    /// is no such module.
     pub cause: Option<&'static str>,
 }
 

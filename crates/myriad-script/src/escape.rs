@@ -40,8 +40,9 @@ pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the target of a redirect. Before the first `?`, also one written as `%3F`, decodes each `%xx` whose byte is
-/// in the range from `&` to `~`; other escapes, and everything after the `?`, are copied unchanged.
+/// Appends the target of a redirect. A `%3F` before the first `?` becomes the first `?`. Before the first `?`, decodes
+/// each `%xx` whose byte is in the range from `&` to `~`; other escapes, and everything after the `?`, are copied
+/// unchanged.
 pub(crate) fn unescape_redirect(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some((&byte, after)) = rest.split_first() {

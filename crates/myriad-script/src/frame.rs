@@ -7,7 +7,8 @@ use crate::error::EvalError;
 /// Maximum depth of variables that depend on other variables, as in nginx (`ngx_http_variable_depth`).
 const MAX_DEPTH: u32 = 100;
 
-/// Maximum capacity of a buffer of a [`Frame`] that is reused for the next request, in bytes.
+/// Maximum capacity of a buffer of a [`Frame`] that is kept for reuse, in bytes. It does not apply to the values in
+/// slots.
 const MAX_REUSED_CAPACITY: usize = 16 * 1024;
 
 /// Offset that stands for a regex group that did not participate in the match.
@@ -16,8 +17,8 @@ const UNSET: u32 = u32::MAX;
 /// State of a request while scripts run. Embedders reuse frames for other requests of the same configuration.
 #[derive(Clone, Debug)]
 pub struct Frame {
-    /// Number of the current request. The slot of a variable is set if it has this number, so that `reset` need not
-    /// access the slots.
+    /// Number of the current request. Only slots with this number have a value, so that `reset` need not access the
+    /// slots.
     generation: u32,
     slots: Vec<VariableSlot>,
     captures: Captures,
@@ -41,7 +42,8 @@ pub(crate) enum SlotKind {
     Assigned,
     /// Computed at its first read, such as the result of a `map`.
     Computed,
-    /// Computed at each read (`volatile`).
+    /// Computed at each read: result of a `volatile` block, value of a hidden variable of the embedder, or a value
+    /// after [`Frame::forget_computed`].
     Volatile,
 }
 
@@ -101,7 +103,8 @@ impl Frame {
         &self.output
     }
 
-    /// Returns the text of a group (0 for the whole match) of the latest match; `None` if it did not participate.
+    /// Returns the text of a group (0 for the whole match) of the latest match; `None` if the group does not exist or
+    /// did not participate, or there is no match.
     pub fn capture(&self, group: usize) -> Option<&[u8]> {
         let &(start, end) = self.captures.spans.get(group)?;
         self.captures.subject.get(start as usize..end as usize)

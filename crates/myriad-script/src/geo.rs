@@ -101,7 +101,8 @@ impl Geo {
         index
     }
 
-    /// Returns the value of an address: that of the matching network or range, or the default.
+    /// Returns the value of an address: that of the smallest matching network, or with `ranges` of the matching range;
+    /// otherwise, and for an IPv6 address with `ranges`, the default.
     pub(crate) fn find(&self, address: IpAddr) -> &[u8] {
         let value = match address {
             IpAddr::V4(address) if self.uses_ranges => self.ranges.find(u32::from(address)),
@@ -111,8 +112,8 @@ impl Geo {
         value.map_or(&self.default, |index| &self.values[index as usize])
     }
 
-    /// Returns the client address: `peer`, or the address that `X-Forwarded-For` (`list`) reports if `peer` is a
-    /// trusted proxy.
+    /// Returns the client address: `peer`, or if `peer` is a trusted proxy, the last address in `X-Forwarded-For`
+    /// (`list`); with `proxy_recursive`, addresses of trusted proxies at the end of the list are skipped.
     pub(crate) fn client_address(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());

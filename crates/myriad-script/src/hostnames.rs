@@ -29,7 +29,7 @@ impl<V> Default for Hostnames<V> {
 pub enum HostnameError {
     /// The name already exists.
     Conflict,
-    /// The name consists of a wildcard only, or contains a star that is not a whole label at its start or end.
+    /// The name consists of a wildcard only, or contains a star other than one whole label at its start or end.
     Invalid,
 }
 

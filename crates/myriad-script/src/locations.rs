@@ -65,7 +65,7 @@ enum LevelMatch {
 }
 
 impl Locations {
-    /// Adds `location = /path`.
+    /// Adds `location = /path`; replaces an equal one.
     pub fn add_exact(&mut self, path: &[u8], place: PlaceId) {
         self.exact.get_or_insert_default().insert(path.into(), place);
     }
@@ -91,7 +91,7 @@ impl Locations {
         self.regexes.push(RegexLocation { regex, place, nested: nested.into_nested() });
     }
 
-    /// Adds a named location; `name` includes the `@`.
+    /// Adds a named location; `name` includes the `@`. Replaces one with the same name.
     pub fn add_named(&mut self, name: &[u8], place: PlaceId) {
         self.named.get_or_insert_default().insert(name.into(), place);
     }

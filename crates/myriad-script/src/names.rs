@@ -115,8 +115,8 @@ impl<C: Catalogue> NameResolver<C> {
         Ok(variable)
     }
 
-    /// Returns the user variable with this name, created if necessary. Returns an error if the embedder has a variable
-    /// with this name that it must not hide.
+    /// Returns the user variable with this name, created if necessary. Returns an error for an invalid name, and if the
+    /// embedder has a variable with this name that must not be hidden.
     pub(crate) fn user_variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         let lower = lower_name(name)?;
         if let Some(variable) = self.user.get(lower.as_str()) {

@@ -35,7 +35,7 @@ impl Predicates {
         Predicates { templates: reachable.into_boxed_slice() }
     }
 
-    /// Returns whether the list is false for every request.
+    /// Returns whether the list is empty or contains only false constants, so that it is false for every request.
     pub fn is_empty(&self) -> bool {
         self.templates.is_empty()
     }

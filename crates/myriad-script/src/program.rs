@@ -39,8 +39,8 @@ impl Program {
     /// Runs the program for a request.
     ///
     /// # Errors
-    /// Returns an error, which means status 500: a match exceeds its limit, variables form a cycle, a function has no
-    /// value, a text is too long, or a URI is empty.
+    /// Returns an error, which means status 500: a regex match fails, variables form a cycle, a function has no value,
+    /// a text is too long, a URI is empty, or the embedder rejects an assignment.
     pub fn run<E: Environment + ?Sized>(
         &self,
         env: &mut E,

@@ -138,7 +138,7 @@ impl Regex {
     }
 
     /// Returns whether the subject matches. On a match, replaces the captures in the frame (a pattern without groups
-    /// only clears them), and sets the variables of named groups.
+    /// only clears them), and sets the variables of named groups. Without a match, the frame is unchanged.
     #[inline]
     pub fn matches(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         let matched = self.capture(subject, frame)?;
@@ -149,7 +149,8 @@ impl Regex {
     }
 
     /// Returns whether the subject matches. On a match, replaces the numbered captures in the frame (a pattern without
-    /// groups only clears them); `publish` must then be called for the named groups.
+    /// groups only clears them); `publish` must then be called for the named groups. Without a match, the frame is
+    /// unchanged.
     #[inline]
     pub(crate) fn capture(&self, subject: &[u8], frame: &mut Frame) -> Result<bool, EvalError> {
         if self.0.captures {
@@ -186,8 +187,8 @@ impl Regex {
 
     /// Runs PCRE2. On a match, stores the captures in the frame, if given.
     ///
-    /// It uses thread-local memory: the pool that `pcre2` has in each pattern is shared, and every thread except its
-    /// first user takes a lock.
+    /// The capture locations are thread-local: the pool that `pcre2` has in each pattern is shared, and every thread
+    /// except its first user takes a lock.
     fn search(&self, subject: &[u8], frame: Option<&mut Frame>) -> Result<bool, EvalError> {
         let result = LOCATIONS.with_borrow_mut(|table| {
             let locations = self.locations(table);
@@ -270,7 +271,8 @@ pub(crate) fn group_names(source: &str) -> Vec<String> {
         .unwrap_or_default()
 }
 
-/// Returns whether a pattern contains `/.` where `/\.` was probably intended, and matches every URI.
+/// Returns whether a pattern contains `/.` without a quantifier, where `/\.` was probably intended, and matches all of
+/// a few typical URIs.
 ///
 /// Used for a warning about `location ~ /. { deny all; }`, a common mistake. Patterns that match everything
 /// intentionally (`/.*`, `^/`) are excluded.

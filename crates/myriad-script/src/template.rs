@@ -119,8 +119,8 @@ impl Template {
     }
 
     /// Returns whether the value depends only on constants and allowed variables of the embedder, directly or through
-    /// maps and similar blocks. Before [`Compiler::finish`](crate::Compiler::finish), a template with a user variable
-    /// returns false.
+    /// at most eight nested maps and similar blocks. Captures and variables that are assigned (`set`) are not allowed.
+    /// Before [`Compiler::finish`](crate::Compiler::finish), the result for a template with a user variable is false.
     pub fn reads_only(&self, allowed: impl Fn(Builtin) -> bool) -> bool {
         self.reads_within(&allowed, DEEPEST)
     }
@@ -251,7 +251,8 @@ impl Template {
         result
     }
 
-    /// Appends the value to `out`, with the value of each variable in the given format.
+    /// Appends the value to `out`, with the value of each variable and capture in the given format; values of the
+    /// embedder that are plain ([`Environment::is_plain`]) are not converted.
     pub fn write<E: Environment + ?Sized>(
         &self,
         env: &E,

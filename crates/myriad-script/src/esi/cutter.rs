@@ -229,7 +229,7 @@ impl Cutter {
     }
 
     /// Returns whether a well-formed tag is markup in the current state. It must contain the token of the page, if
-    /// there is one.
+    /// there is one; if the declared token is invalid, no tag is markup.
     fn is_markup(&self, tag: &EsiTag<'_>) -> bool {
         let has_token =
             self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));
@@ -276,7 +276,8 @@ impl Cutter {
         }
     }
 
-    /// Returns the include of a tag; `None` if it is rejected, which is counted.
+    /// Returns the include of a tag; `None` if it is rejected, which is counted. An invalid `alt` is also counted, but
+    /// only the `alt` is dropped.
     fn include(&mut self, tag: &EsiTag<'_>) -> Option<EsiInclude> {
         let target = |name: &[u8]| tag.get(name).map(|uri| target(&unescaped(uri), &self.limits.host));
         let (src, alt) = (target(b"src").flatten(), target(b"alt"));

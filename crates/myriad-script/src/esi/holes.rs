@@ -35,7 +35,8 @@ pub struct PageHoles {
     pub joint: Option<Box<[u8]>>,
     /// Holes, in the order of the page.
     pub holes: Vec<Hole>,
-    /// Reason why known visitors may not get the page, if its origin states it ([`crate::esi::reason`]).
+    /// Reason why known visitors may not get the page, or why the page must be compared ([`crate::esi::reason`]);
+    /// `None` if the origin states no reason.
     pub why: Option<Box<[u8]>>,
 }
 
@@ -81,8 +82,8 @@ impl PageHoles {
         out
     }
 
-    /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes do not fit into
-    /// a page of `length` bytes.
+    /// Parses the output of [`Self::encode`]. Returns `None` if it is empty or damaged, or if the holes overlap, are
+    /// not in order, or do not fit into a page of `length` bytes.
     pub fn decode(bytes: &[u8], length: u64) -> Option<Self> {
         let mut reader = HolesReader(bytes);
         let mut cut = reader.head()?;
@@ -120,7 +121,8 @@ impl PageHoles {
         flags & WHY == 0 || reader.head().is_some_and(|_| !reader.0.is_empty())
     }
 
-    /// Returns the reason in the binary form `bytes` why known visitors may not get the page.
+    /// Returns [`Self::why`] of the page with the binary form `bytes`; `None` if there is no reason, or if `bytes` is
+    /// empty or damaged.
     pub fn why_of(bytes: &[u8]) -> Option<Box<[u8]>> {
         HolesReader(bytes).head()?.why
     }
@@ -134,7 +136,7 @@ fn put_text(out: &mut Vec<u8>, text: &[u8]) {
 struct HolesReader<'a>(&'a [u8]);
 
 impl HolesReader<'_> {
-    /// Parses all parts before the holes.
+    /// Parses all parts before the holes; `None` if they are incomplete.
     fn head(&mut self) -> Option<PageHoles> {
         let flags = self.array::<1>()?[0];
         let joint = if flags & JOINT > 0 { Some(self.text()?) } else { None };

@@ -44,7 +44,8 @@ impl<'a> EsiTag<'a> {
         (!(closes && is_empty)).then_some(Self { name, closes, is_empty, attributes })
     }
 
-    /// Returns the value of an attribute as written, with its entities.
+    /// Returns the value of an attribute as written, with its entities; `None` if the tag does not have it. Letter case
+    /// of the name is ignored.
     pub(crate) fn get(&self, name: &[u8]) -> Option<&'a [u8]> {
         self.attributes.iter().find(|(own, _)| own.eq_ignore_ascii_case(name)).map(|(_, value)| *value)
     }
@@ -76,8 +77,8 @@ fn attributes(mut rest: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     }
 }
 
-/// Returns the length of the tag at the start of `text`, including its `>`; `None` if the `>` is missing. A `<` outside
-/// of quotes is an error: the text is not a tag.
+/// Returns the length of the tag at the start of `text`, including its `>`; `None` if there is no `>` outside of
+/// quotes. A `<` outside of quotes is an error: the text is not a tag.
 pub(crate) fn end(text: &[u8]) -> Result<Option<usize>, ()> {
     let mut quote = None;
     for (at, byte) in text.iter().enumerate().skip(1) {

@@ -3,8 +3,9 @@
 /// Maximum length of the target (`src` or `alt`) of an ESI include, in bytes.
 const LONGEST: usize = 2048;
 
-/// Returns the path and query of the `src` or `alt` of an ESI include, whose entities are decoded. Returns `None` if it
-/// is on a host other than `host`, or not a valid request target (RFC 9112 section 3.2.1).
+/// Returns the path and query of the `src` or `alt` of an ESI include, whose entities are decoded. A fragment (`#...`)
+/// is removed. Returns `None` for a URL of a host other than `host` (for any URL with a host if `host` is empty), and
+/// for a path that is longer than [`LONGEST`] or not a valid request target (RFC 9112 section 3.2.1).
 pub(crate) fn target(uri: &[u8], host: &[u8]) -> Option<Box<[u8]>> {
     let path = match scheme_length(uri) {
         0 => uri,

@@ -13,7 +13,7 @@ pub(super) struct GeoNetwork {
 }
 
 impl GeoNetwork {
-    /// Parses `192.0.2.0/24`, `2001:db8::/32` or a single address.
+    /// Parses `192.0.2.0/24`, `2001:db8::/32` or a single address. Bits after the prefix are set to zero.
     pub(super) fn parse(text: &str) -> Result<GeoNetwork, ScriptError> {
         let invalid = || ScriptError::new(format!("invalid network \"{text}\""));
         let (address, length) = match text.split_once('/') {

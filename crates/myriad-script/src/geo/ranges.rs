@@ -11,7 +11,7 @@ pub(super) struct Ranges {
     ranges: BTreeMap<u32, (u32, u32)>,
 }
 
-/// Parses `192.0.2.1-192.0.2.9`.
+/// Parses `192.0.2.1-192.0.2.9`; both addresses are included. Returns an error if the second is less than the first.
 pub(super) fn parse(text: &str) -> Result<(u32, u32), ScriptError> {
     let invalid = || ScriptError::new(format!("invalid range \"{text}\""));
     let (start, end) = text.split_once('-').ok_or_else(invalid)?;

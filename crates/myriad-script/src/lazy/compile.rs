@@ -1,4 +1,5 @@
-//! Compiles blocks of `map`, `geo` and `split_clients` into the computations of their variables.
+//! Compiles blocks of `map`, `geo` and `split_clients`, and tables of the embedder, into the computations of their
+//! variables.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub(super) enum AfterMatch {
 #[derive(Debug)]
 pub(super) struct Rewrite {
     regex: Regex,
-    /// Replacement up to its first `?`; for a redirect the whole replacement.
+    /// Replacement up to its first `?`; for a redirect the whole replacement, without a trailing `?`.
     path: Template,
     /// Replacement after its first `?`; `None` if it has none, and for a redirect.
     args: Option<Template>,
@@ -113,8 +113,8 @@ impl Rewrite {
         format!("rewrite {}", self.regex.as_str())
     }
 
-    /// Returns an error if the rewritten URI is too long. The arguments of the request are appended in every round of
-    /// rewriting.
+    /// Returns an error if a rewritten URI with its arguments, or the URL of a redirect, is longer than [`MOST_TEXT`]
+    /// bytes. The arguments of the request are appended in every round of rewriting.
     fn check_length(&self, length: usize) -> Result<(), EvalError> {
         if length > MOST_TEXT { Err(EvalError::TooLong { directive: self.named() }) } else { Ok(()) }
     }

@@ -12,8 +12,8 @@ use crate::trace::{RuleOutcome, Trace};
 
 /// State of one execution of a program.
 pub(super) struct ProgramRun {
-    /// Form of captures in texts. As in nginx, captures of a URI that was sent with escapes are escaped again until the
-    /// first `rewrite` of the program has matched.
+    /// Form of captures in the texts of `set`, `if` and function calls. As in nginx, captures of a URI that was sent
+    /// with escapes are escaped again until the first `rewrite` of the program has matched.
     captures: CaptureForm,
     uri_changed: bool,
     matched_if: Option<IfId>,

@@ -45,7 +45,7 @@ pub enum StepKind<'a> {
     },
     /// `return code [text]`, `return code URL` or `return URL`.
     Return {
-        /// Status, or a URL if `text` is `None`.
+        /// Status; if `text` is `None`, it may be a URL instead.
         code: &'a str,
         /// Text of the response, or URL of a redirect, with variables.
         text: Option<&'a str>,

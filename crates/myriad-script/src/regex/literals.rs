@@ -259,7 +259,7 @@ impl PatternReader<'_> {
 }
 
 /// Replaces `best` by `set` if that is better for the filter: its shortest literal is longer (up to the length that the
-/// filter uses), or else it has fewer literals.
+/// filter uses), or else it has fewer literals, or else a longer shortest literal.
 fn replace_if_better(best: &mut Option<LiteralSet>, set: LiteralSet) {
     let worth = |set: &LiteralSet| {
         let shortest = set.iter().map(Vec::len).min().unwrap_or(0);

@@ -15,7 +15,8 @@ pub struct MatchGroups {
     pub named: Vec<(String, usize)>,
 }
 
-/// Searches for `pattern` in `subject`; `None` if it does not match. Returns an error for an invalid pattern.
+/// Searches for `pattern` in `subject`; `None` if it does not match. Returns an error for an invalid pattern, and if
+/// the match fails, for example at a limit.
 ///
 /// The pattern may contain data sent by a client, so it is neither cached nor compiled with the JIT.
 pub fn search_once(pattern: &str, subject: &[u8]) -> Result<Option<MatchGroups>, EvalError> {

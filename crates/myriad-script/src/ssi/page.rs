@@ -47,7 +47,7 @@ pub enum IncludeUse {
     Show,
     /// Insert the response, or this text if the response has no body.
     Stub(Bytes),
-    /// Assign the response to the variable with this name.
+    /// Assign the response to the variable with this name (in lower case).
     Set(Vec<u8>),
 }
 
