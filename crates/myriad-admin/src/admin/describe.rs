@@ -200,7 +200,7 @@ fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
     EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
 }
 
-/// Returns the content coding for an index of compressed versions in the store.
+/// Returns the content coding for an index of compressed versions in the store; identity for an unknown index.
 pub(crate) fn coding_of(index: u8) -> Coding {
     match index {
         STRONG_GZIP => Coding::Gzip,

@@ -29,7 +29,8 @@ struct NamedPurge {
 }
 
 impl Administrator {
-    /// Executes the purges of a request one after the other. If one of them is invalid, none is executed.
+    /// Executes the purges of a request one after the other. If one of them is invalid, none is executed. If one
+    /// fails, or the client stops reading, the purges after it are not executed.
     pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let zones = self.zones_named(request.zone.as_deref())?;
         for order in named_purges(request)? {

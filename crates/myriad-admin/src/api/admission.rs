@@ -23,8 +23,8 @@ const MAX_PAGE_BODIES: usize = 2;
 pub(crate) struct ClientRights {
     /// True if the configuration restricts the location by address, a password or `auth_request`.
     pub has_access_rules: bool,
-    /// True if the client has sent the secret of the directive, or a check of the location (`auth_basic`,
-    /// `auth_request`) has identified it.
+    /// True if the directive has a secret, which the client has sent, or if the location admits only clients that a
+    /// password or `auth_request` has identified (not for subrequests, which do not pass these checks).
     pub is_authenticated: bool,
 }
 
@@ -49,8 +49,8 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
 
 /// Admits clients by `allow`, `deny`, a password or `auth_request` of the location. Without such rules, only clients on
 /// a Unix socket, on loopback or on an address of this server are admitted, for requests not forwarded by a proxy.
-/// Without a password or `auth_request`, the request must name a host of the server. Returns the response for a
-/// rejected client as error.
+/// Without a password or `auth_request`, the request must name a host of the server, `localhost`, a loopback address
+/// or the local address of the connection, if it has a `Host`. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
     // Rules of the location for addresses and passwords have already been evaluated.

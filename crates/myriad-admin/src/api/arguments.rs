@@ -6,7 +6,8 @@ use myriad_http::uri;
 pub(crate) struct Arguments(Vec<(String, String)>);
 
 impl Arguments {
-    /// Parses query arguments. Returns an error text for the client if a name is not in `names` or is repeated.
+    /// Parses query arguments. Returns an error text for the client if a name is not in `names` or is repeated, or if
+    /// a name or value is not UTF-8.
     pub(crate) fn parse(text: &[u8], names: &[&str]) -> Result<Self, String> {
         let mut arguments: Vec<(String, String)> = Vec::new();
         for pair in text.split(|byte| *byte == b'&').filter(|pair| !pair.is_empty()) {

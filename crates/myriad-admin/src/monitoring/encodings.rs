@@ -32,8 +32,9 @@ struct ZoneScan {
 }
 
 impl ZoneScans {
-    /// Continues the scan of the memory of a zone for bodies by content coding. Returns the result of the last complete
-    /// scan and its time; an empty list and `None` before the first.
+    /// Continues the scan of the memory of a zone for bodies by content coding, except during the pause after a
+    /// complete scan. Returns the result of the last complete scan and its time; an empty list and `None` before the
+    /// first.
     pub(super) fn step(&mut self, zone: &PageZone, now_ms: u64) -> (Vec<EncodingTotal>, Option<u64>) {
         let round = self.0.entry(zone.zone.name().to_owned()).or_default();
         round.step(zone, now_ms);

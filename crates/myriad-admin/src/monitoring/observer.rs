@@ -167,7 +167,8 @@ impl SightObserver {
         }
     }
 
-    /// Adds new purges, and new and changed findings, to `recent`.
+    /// Adds new purges, and new and changed findings, to `recent`; removes the oldest beyond [`MAX_RECENT`] of each
+    /// kind.
     fn take_events(&mut self, runtime: &Runtime) {
         self.published.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
         let mut news = Vec::new();

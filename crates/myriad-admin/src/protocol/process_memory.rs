@@ -50,7 +50,8 @@ pub struct MemoryPart {
     pub bytes: u64,
     /// Current limit in bytes; `None` if the part has no separate limit.
     pub limit_bytes: Option<u64>,
-    /// Configured limit in bytes; higher than the current limit if the zone has been reduced.
+    /// Configured limit in bytes; higher than the current limit if the zone has been reduced. `None` if the part has
+    /// no separate limit.
     pub configured_bytes: Option<u64>,
 }
 

@@ -32,8 +32,8 @@ fn hide(text: &mut String) {
 }
 
 impl AdminReply {
-    /// Hides the values of query arguments in all URLs, keys and patterns ([`without_values`]), and removes the bodies
-    /// of pages.
+    /// Hides the values of query arguments ([`without_values`]) in the URLs and keys of pages, in the URLs of ESI
+    /// fragments, and in the descriptions of purges; removes the bodies of pages.
     pub fn hide_values(&mut self) {
         match self {
             Self::Page(page) => page.hide_values(),

@@ -202,7 +202,8 @@ pub struct PageReport {
     pub file: Option<String>,
     /// ESI fragments of the page (`esi`), or the reason why it has none; `None` without both.
     pub esi: Option<EsiReport>,
-    /// Optimized form of the page (`optimize`), or the reason why it has none; `None` before either is known.
+    /// Optimized form of the page (`optimize`), or the reason why it has none; `None` before either is known, and for
+    /// a page that is on disk only.
     pub optimized: Option<OptimizedReport>,
 }
 
@@ -210,7 +211,7 @@ pub struct PageReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OptimizedReport {
-    /// Size of the uncompressed form, in bytes; `None` if the original is sent.
+    /// Size of the uncompressed form, in bytes; `None` if the page has no optimized form.
     pub bytes: Option<u64>,
     /// True if a file of the form has changed since: the original is sent until a request causes a new form.
     pub is_outdated: bool,

@@ -43,6 +43,8 @@ pub(super) struct PurgePlace {
 pub(super) enum PurgeBy {
     /// Pages with this cache key, or whose key has this prefix if the text has a trailing `*`.
     Key(Template),
-    /// Pages that were fetched for this path and query of the requested host.
+    /// Pages that were fetched for this path and query of the requested host. With methods other than GET and HEAD:
+    /// the pages that `parse_purge` selects by this text and by headers of the request, for example a wildcard or
+    /// tags.
     Url(Template),
 }

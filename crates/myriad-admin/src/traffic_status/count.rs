@@ -66,7 +66,8 @@ impl TrafficRules {
     }
 }
 
-/// Compiles the traffic counting rules of a level, and the settings of its status pages.
+/// Compiles the traffic counting rules of a level, and the settings of its status pages. Does nothing without
+/// `vhost_traffic_status_zone`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -184,8 +185,8 @@ impl TrafficCount {
         site.traffic.with(board, number, find, |counts| counts.add(sample));
     }
 
-    /// Counts each attempt to contact an origin: the last with the figures of the client's request, the others with
-    /// their own status and duration.
+    /// Counts each attempt to contact an origin, except those for which no peer of the `upstream` was available: the
+    /// last attempt with the figures of the client's request, the others with their own status and duration.
     fn count_origins(&self, request: &Request, sample: &Sample) {
         let Some(origin) = &request.origin else { return };
         let board = &request.site.worker.counters.traffic;

@@ -6,7 +6,7 @@
 //! | `directives`, `settings` | directive table; settings of a level |
 //! | `count` | counting of finished requests ([`myriad_exchange::traffic`]) |
 //! | `handler` | request handler of the pages |
-//! | `display_settings` | output settings of a place |
+//! | `display_settings` | output settings of a location |
 //! | `report` | data of the pages: the counts of all workers at one moment |
 //! | `json`, `prometheus`, `page.html` | the pages |
 //! | `control` | `…/control?cmd=…`: returning, resetting and deleting parts of the counts |

@@ -77,7 +77,7 @@ pub(super) struct TrafficStatusSettings {
     pub passes_by: bool,
     /// `vhost_traffic_status_stats_by_upstream`: true if requests are also counted for the origins that they contacted.
     pub by_upstream: bool,
-    /// `vhost_traffic_status_ignore_status`: true if responses with this first digit are not counted, from digit 1 on.
+    /// `vhost_traffic_status_ignore_status`: true for each status class (from 1xx to 5xx) that is not counted.
     pub ignored: [bool; 5],
 }
 

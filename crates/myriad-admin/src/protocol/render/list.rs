@@ -41,7 +41,7 @@ pub fn list_line(page: &PageReport) -> String {
     ])
 }
 
-/// Returns the codings of a page's compressed versions, abbreviated and joined: `gz,br`.
+/// Returns the codings of a page's compressed versions, abbreviated and joined: `gz,br`; `-` if there are none.
 fn codings(page: &PageReport) -> String {
     let short = |coding: &str| match coding {
         "gzip" => "gz".to_owned(),
