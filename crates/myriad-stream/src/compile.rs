@@ -39,8 +39,8 @@ impl StreamReloadState {
     }
 }
 
-/// Function that returns the `resolver` of a `stream` or `server` block with its timeout in milliseconds; `None` if
-/// there is none. Errors are appended to the list.
+/// Function that returns the `resolver` of a block, its own or inherited, with its timeout in milliseconds; `None` if
+/// there is none, and after an error. Errors are appended to the list.
 pub type ResolverFactory = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
 /// Function that opens the lookup tables that features define for variables.
@@ -249,8 +249,8 @@ impl StreamCompiler<'_> {
         }
     }
 
-    /// Compiles the TLS settings that a server uses for its clients: none without a certificate, rejection with
-    /// `ssl_reject_handshake`. Errors are reported.
+    /// Compiles the TLS settings that a server uses for its clients: rejection with `ssl_reject_handshake`; none
+    /// without a certificate, and after an error, which is recorded.
     fn tls(&mut self, server: &ServerConf, own: &StreamSettings) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {
@@ -308,8 +308,8 @@ impl StreamCompiler<'_> {
         Some(rules.with_resolver(resolver.map(|(config, timeout_ms)| (Arc::new(config), timeout_ms))))
     }
 
-    /// Compiles the TLS settings for connections to the peers of a server; `None` without `proxy_ssl`, or after an
-    /// error, which is recorded.
+    /// Compiles the TLS settings for connections to the peers of a server; `None` without `proxy_ssl` or `proxy_pass`,
+    /// and after an error, which is recorded.
     fn peer_tls(&mut self, settings: &Settings, own: &StreamSettings) -> Option<PeerTls> {
         let target = own.pass.as_ref().filter(|_| own.uses_tls)?;
         let origin = settings.stream_origin()?;
@@ -356,7 +356,7 @@ impl StreamCompiler<'_> {
     }
 
     /// Creates a group for one address, or for a host name, which is resolved now. Reports a name that cannot be
-    /// resolved.
+    /// resolved; the group then has no peers.
     fn single(&mut self, name: &str, at: Span) -> Arc<StreamGroup> {
         let peers = match PeerAddress::resolve(name, None) {
             Ok(addresses) => addresses.into_iter().map(PeerConfig::new).collect(),

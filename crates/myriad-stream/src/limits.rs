@@ -37,7 +37,7 @@ impl ConnectionLimitZones {
         self.0.insert(conf.name.clone(), kept.0.zone(conf, key));
     }
 
-    /// Returns the decision counters of each `limit_conn` zone with its name.
+    /// Returns the name and the decision counters of each `limit_conn` zone.
     pub(crate) fn counts(&self) -> Vec<(Box<str>, Arc<LimitCounts>)> {
         self.0.values().map(|zone| (zone.name.clone(), Arc::clone(&zone.counts))).collect()
     }
@@ -70,7 +70,7 @@ pub(crate) struct SessionLimits {
 }
 
 impl SessionLimits {
-    /// Collects the limits of a server. All zones that it names exist, because the configuration has been checked.
+    /// Returns the limits of a server. Its zones exist: this was checked when the configuration was parsed.
     pub(crate) fn of(settings: &Settings, zones: &ConnectionLimitZones) -> Self {
         let settings = settings.feature::<ConnectionLimitSettings>();
         let limits = settings.limits.iter();

@@ -20,7 +20,7 @@ impl StreamNames {
         Self { known, tlvs: Vec::new() }
     }
 
-    /// Returns the PROXY protocol value of a variable; `None` for fixed variables and unknown values.
+    /// Returns the PROXY protocol value that a variable reads; `None` for fixed variables and unknown values.
     pub(crate) fn proxy_protocol_value(&self, id: Builtin) -> Option<Tlv> {
         let at = (id.0 as usize).checked_sub(self.known.len())?;
         self.tlvs.get(at).and_then(|(_, tlv)| *tlv)

@@ -1,4 +1,5 @@
-//! Relay of a TCP connection in both directions, until a side closes, a timeout expires, or the worker shuts down.
+//! Relay of a TCP connection in both directions, until a side closes (with `proxy_half_close`, both sides), a side
+//! fails, a timeout expires, or the worker closes the connection.
 
 use std::future::poll_fn;
 use std::io;
@@ -29,11 +30,11 @@ pub(crate) struct RelaySettings {
 /// Reason why the relay between client and peer has stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum RelayEnd {
-    /// The client has closed the connection or failed.
+    /// The client has closed the connection or failed; with `proxy_half_close` also if both sides have closed.
     Client,
     /// The peer has closed the connection or failed.
     Peer,
-    /// No byte was transferred within the time limit.
+    /// No byte was transferred within `proxy_timeout`.
     Silence,
     /// The worker closes the connection, after a reload or for shutdown.
     Worker,
@@ -63,8 +64,8 @@ impl RelayDirection {
         Self { waiting: BytesMut::new(), from: SideState::Open, read: 0, pace, pause: Deadline::new() }
     }
 
-    /// Reads once from the source if the buffer is empty. Returns the number of bytes, 0 if the source was just closed
-    /// or failed; `None` if nothing can be read now or the source was closed before.
+    /// Reads once from the source if the buffer is empty and the rate limit allows it. Returns the number of bytes, 0
+    /// if the source has just ended or failed; `None` if nothing was read, or the source had ended before.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
         if self.from != SideState::Open || !self.waiting.is_empty() {
             return None;
@@ -96,8 +97,8 @@ impl RelayDirection {
         }
     }
 
-    /// Writes the buffered bytes once to the sink. Returns the number of bytes written; `None` if there are none or the
-    /// sink accepts none now.
+    /// Writes the buffered bytes once to the sink. Returns the number of bytes written, which may be a part; `None` if
+    /// there are none or the sink accepts none now. Fails if the sink has failed.
     fn drain(&mut self, cx: &mut Context<'_>, sink: Pin<&mut impl AsyncWrite>) -> io::Result<Option<usize>> {
         if self.waiting.is_empty() {
             return Ok(None);
@@ -113,7 +114,7 @@ impl RelayDirection {
         }
     }
 
-    /// Returns true if the source of this direction has ended and all its bytes are written.
+    /// Returns true if the source of this direction has ended or failed and all its bytes are written.
     fn is_done(&self) -> bool {
         self.from != SideState::Open && self.waiting.is_empty()
     }
@@ -195,7 +196,8 @@ impl TcpRelay<'_> {
         if moved { Poll::Ready(None) } else { Poll::Pending }
     }
 
-    /// Returns the reason if the relay has ended. Otherwise shuts down writing to a side if the other side has ended.
+    /// Returns the reason if the relay has ended. Otherwise (only with `proxy_half_close`) shuts down writing to a side
+    /// once the other side has ended and its bytes are written.
     fn end(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
         let (up, down) = (self.up.is_done(), self.down.is_done());
         if up && down || !self.terms.half_close && (up || down) {

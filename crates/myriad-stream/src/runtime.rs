@@ -53,7 +53,7 @@ pub(crate) struct StreamServer {
     /// First server name of the server (`$server_name`).
     pub name: Box<[u8]>,
     pub content: StreamContent,
-    /// Health check of the peers of the server's group; `None` without `health_check`.
+    /// Health check of the peers of the server's group; `None` without `health_check` in the server.
     pub check: Option<StreamCheck>,
     /// TLS settings for connections from clients.
     pub tls: ServerTls,
@@ -71,7 +71,8 @@ pub(crate) struct StreamServer {
     pub bind: Option<Template>,
     pub upload_rate: Template,
     pub download_rate: Template,
-    /// Index of the server's resolver, and its timeout in milliseconds; `None` without `resolver`.
+    /// Index of the resolver in [`StreamRuntime::resolvers`], and its timeout in milliseconds; `None` if neither the
+    /// server nor `stream` has a `resolver`.
     pub resolver: Option<(usize, u64)>,
     pub access_logs: Vec<AccessLog>,
     pub errors: ErrorLog,
@@ -80,7 +81,8 @@ pub(crate) struct StreamServer {
 }
 
 impl StreamServer {
-    /// Returns true if the client address in the PROXY protocol header of this proxy is trusted (`set_real_ip_from`).
+    /// Returns true if the PROXY protocol header that this proxy sends is trusted for the client address
+    /// (`set_real_ip_from`). `proxy` is `None` for a unix socket.
     pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
         self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
     }
@@ -89,11 +91,12 @@ impl StreamServer {
 /// TLS settings for connections to peers.
 pub(crate) struct PeerTls {
     pub config: Arc<ClientConfig>,
-    /// Client certificate (`proxy_ssl_certificate`) if its name contains variables.
+    /// Client certificate (`proxy_ssl_certificate`) if a file name of its pair contains variables; otherwise `None`.
     pub certificate: Option<NamedPair>,
     /// Verification of the peer's certificate; `None` if any certificate is accepted.
     pub check: Option<Arc<dyn PeerVerifier>>,
-    /// Name for which the peer's certificate must be valid: `proxy_ssl_name`, or the name in `proxy_pass`.
+    /// Name for which the peer's certificate must be valid: `proxy_ssl_name`, or the argument of `proxy_pass`. A port
+    /// in the evaluated name is ignored.
     pub name: Template,
     /// Unique identifier of the TLS settings.
     pub id: u64,
@@ -101,13 +104,14 @@ pub(crate) struct PeerTls {
 
 /// Directive that handles the connections of a server.
 pub(crate) enum StreamContent {
-    /// None: connections are closed, as in nginx.
+    /// No directive: connections are closed with the status 500.
     Nothing,
     /// Sends a text (`return`).
     Return(Template),
     /// Passes the connection to another listening socket (`pass`).
     Pass(Template),
-    /// `proxy_pass` to an `upstream` block, a fixed address, or a host name that was resolved at the start.
+    /// `proxy_pass` without variables: an `upstream` block, an address, or a host name that was resolved when the
+    /// configuration was loaded.
     Group(Arc<StreamGroup>),
     /// `proxy_pass` with variables: text that evaluates to the name of a group, an address or a host name.
     Named(Template),
@@ -132,7 +136,7 @@ impl StreamRuntime {
         by_name.into_values().cloned().collect()
     }
 
-    /// Returns the resolver settings of the `stream` block and of its servers, each once.
+    /// Returns the resolver settings of the servers (their own, or those that they inherit from `stream`), each once.
     pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         &self.resolvers
     }
@@ -142,15 +146,16 @@ impl StreamRuntime {
         self.datagrams.contains(&number)
     }
 
-    /// Starts to resolve the host names of groups periodically, unless another worker does. Failures are passed to
-    /// `log_unresolved`.
+    /// Starts to resolve the host names in groups that have a resolver periodically, unless another worker has started
+    /// it. Failures are passed to `log_unresolved`.
     pub fn start_resolving(&self, log_unresolved: &UnresolvedLogger) {
         for group in self.groups.values() {
             group.group.follow_names(log_unresolved);
         }
     }
 
-    /// Returns the control handles of all groups, for administration.
+    /// Returns the control handles of all groups, for administration; those for addresses from variables are not
+    /// included.
     pub fn controls(&self) -> Vec<GroupControl> {
         self.groups.values().map(|group| group.group.control()).collect()
     }

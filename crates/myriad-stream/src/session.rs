@@ -21,7 +21,8 @@ use crate::runtime::{StreamServer, WorkerStreams};
 /// Session of `stream`: a TCP connection, or the UDP datagrams of one client.
 pub(crate) struct StreamSession {
     pub streams: Rc<WorkerStreams>,
-    /// Server that handles the session. It changes if the client requests another server name.
+    /// Server that handles the session: the default server of the address, until the client requests another server
+    /// name by TLS.
     pub server: Cell<ServerId>,
     /// TCP connection, or the connection object that represents a UDP client.
     pub connection: Rc<Connection>,
@@ -36,7 +37,7 @@ pub(crate) struct StreamSession {
     pub sent: Cell<u64>,
     /// Status of the finished session (`$status`); 0 while it is active.
     pub status: Cell<u16>,
-    /// Client hello read by `ssl_preread`; unset if there is none.
+    /// TLS client hello read by `ssl_preread`; unset if it was not read or the client sent none.
     pub hello: OnceCell<PrereadHello>,
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
@@ -74,14 +75,14 @@ impl StreamSession {
         self.streams.runtime.server(self.server.get())
     }
 
-    /// Counts the start of the session, once its server is known.
+    /// Counts the start of the session in the traffic zone of its server; no effect without `status_zone`.
     pub(crate) fn count_start(&self) {
         let Some(zone) = &self.server().traffic else { return };
         zone.begin(self.streams.worker.number);
         self.counted.set(Some(Arc::clone(zone)));
     }
 
-    /// Counts a TLS handshake in total and for the server.
+    /// Counts a TLS handshake in total and, with `status_zone`, for the traffic zone of the server.
     pub(crate) fn count_handshake(&self, end: TlsEnd) {
         let worker = &self.streams.worker;
         worker.counters.served.count_handshake(end);
@@ -90,14 +91,14 @@ impl StreamSession {
         }
     }
 
-    /// Returns the IP address that a trusted proxy reported, otherwise that of the client; `None` if the client uses a
-    /// unix socket and no address was reported.
+    /// Returns the client's IP address: that reported by a trusted proxy, otherwise that of the connection. `None` for
+    /// a unix socket without a reported address.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.get().map_or_else(|| self.connection.peer.ip(), |real| Some(real.ip()))
     }
 
-    /// Returns the address and port that a trusted proxy reported, otherwise those of the client; `None` if the client
-    /// uses a unix socket and no address was reported.
+    /// Returns the client's address and port: those reported by a trusted proxy, otherwise those of the connection.
+    /// `None` for a unix socket without a reported address.
     pub(crate) fn client_socket(&self) -> Option<SocketAddr> {
         self.real.get().or(match self.connection.peer {
             ClientAddress::Inet(peer) => Some(peer),
@@ -105,7 +106,7 @@ impl StreamSession {
         })
     }
 
-    /// Returns the client's PROXY protocol header; `None` if there is none.
+    /// Returns the PROXY protocol header that the connection began with; `None` if there is none.
     pub(crate) fn proxied(&self) -> Option<&ProxyHeader> {
         self.connection.proxied.get().map(|header| &**header)
     }
@@ -127,7 +128,7 @@ impl StreamSession {
         Ok(value)
     }
 
-    /// Writes a message with the addresses of the session to the error log of the server.
+    /// Writes a message with the addresses of the session to the error log of the server, if the log includes `level`.
     pub(crate) fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         let log = &self.server().errors;
         if log.enabled(level) {

@@ -20,13 +20,13 @@ pub(crate) struct StreamSettings {
     pub timeout: u64,
     /// `proxy_next_upstream`: tries another peer if a connection fails.
     pub next_upstream: bool,
-    /// `proxy_next_upstream_tries`; 0 for no limit.
+    /// `proxy_next_upstream_tries`: maximum number of peers that are tried; 0 for no limit.
     pub next_upstream_tries: u32,
-    /// `proxy_next_upstream_timeout`; 0 for no limit.
+    /// `proxy_next_upstream_timeout`: maximum time for trying further peers; 0 for no limit.
     pub next_upstream_timeout: u64,
-    /// `proxy_buffer_size`, for each direction.
+    /// `proxy_buffer_size`: size of the buffer of each direction.
     pub buffer_size: u64,
-    /// `proxy_bind`; `None` for any local address.
+    /// `proxy_bind`: local address of connections to peers; `None` for any.
     pub bind: Option<Text>,
     /// `proxy_protocol`: sends a PROXY protocol header to the peer.
     pub sends_proxy_header: bool,

@@ -38,8 +38,8 @@ impl PassTargets {
         Self(sockets)
     }
 
-    /// Returns the socket for an address, by nginx's rule: the socket bound to the address itself, or to the wildcard
-    /// address with that port. `None` if there is neither.
+    /// Returns the socket for an address, by nginx's rule: the socket bound to the address itself; for TCP otherwise
+    /// the one bound to the wildcard address with that port. `None` if there is none.
     pub(crate) fn find(&self, address: &PeerAddress) -> Option<PassTarget> {
         let at = |name: &str| self.0.get(name).copied();
         match address {

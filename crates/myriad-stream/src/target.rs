@@ -14,8 +14,9 @@ use myriad_upstream::{
 use crate::runtime::StreamGroup;
 use crate::session::StreamSession;
 
-/// Returns the group for a `proxy_pass` with variables: an `upstream` block, an address, or a host name that is
-/// resolved. The error is the status to close the session with.
+/// Returns the group for a `proxy_pass` with variables. The value is the name of an `upstream` block, an address, or a
+/// host name, which is resolved. The error is the status to close the session with: 502 if the name cannot be resolved,
+/// 500 if the value is invalid or cannot be evaluated, or a resolver is missing.
 pub(crate) async fn group_for_target(
     session: &StreamSession,
     target: &Template,
@@ -62,8 +63,8 @@ async fn resolve_group(session: &StreamSession, name: &str, host: &str) -> Resul
     }
 }
 
-/// Returns the cached group with this name, or creates a group of the given addresses. Failures of its peers are not
-/// counted.
+/// Returns the cached group with this name, or creates and caches a group of the given addresses. Failures of its peers
+/// are not counted.
 fn cached_group(
     session: &StreamSession,
     name: String,
@@ -84,7 +85,8 @@ fn cached_group(
     group
 }
 
-/// Returns the value by which the group selects a peer: the key of `hash`, or the client's address.
+/// Returns the value by which the group selects a peer: the key of `hash` (no value if the key cannot be evaluated), or
+/// without `hash` the client's IP address, which is 0.0.0.0 if unknown.
 pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity {
     let Some(key) = &group.key else {
         return Affinity::Client(session.client().unwrap_or(IpAddr::V4(Ipv4Addr::UNSPECIFIED)));
@@ -125,7 +127,7 @@ fn without_port(name: &str) -> &str {
 }
 
 /// Returns the local address for the connection to a peer (`proxy_bind`), with port 0 unless it specifies one; `None`
-/// if the value is empty or `off`. The error is the status to close the session with.
+/// without `proxy_bind`, and if the value is empty or `off`. The error is the status to close the session with.
 pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>, u16> {
     let Some(bind) = &session.server().bind else { return Ok(None) };
     let text = session.eval(bind).map_err(|_| 500_u16)?;

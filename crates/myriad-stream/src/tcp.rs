@@ -21,8 +21,8 @@ use crate::tls::tls_handshake;
 use crate::{log, pass, target};
 
 impl WorkerStreams {
-    /// Returns the future that processes a TCP or unix connection; `None` if its listening socket does not belong to
-    /// this `stream` block.
+    /// Returns the future that processes a TCP or unix connection; `None` if no server of this `stream` block listens
+    /// on the socket and local address of the connection.
     pub fn driver_for(self: &Rc<Self>, connection: &Rc<Connection>) -> Option<RawDriver> {
         let listener = self.runtime.listeners.get(&connection.listener())?;
         let default = listener.hosts(connection)?.default;
@@ -102,7 +102,7 @@ async fn admit_session(session: &StreamSession, client: &RawClient) -> Result<Se
 }
 
 /// Reads the PROXY protocol header, and uses its client address if the proxy is trusted. Fails with the status 200
-/// after a timeout, and with 400 if the header is invalid.
+/// after a timeout, and with 400 if the header is invalid or the client closes the connection.
 async fn read_proxy_header(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     match client.read_proxy_header(session.server().settings.header_timeout).await {
         PeekResult::Judged(true) => {}
@@ -132,9 +132,10 @@ fn set_nodelay(session: &StreamSession) {
     }
 }
 
-/// Reads the TLS client hello without consuming it (`ssl_preread`), and selects the server by the requested name. A
-/// client without TLS is accepted. Fails with the status 400 if the preread buffer is full, 200 if the client closes
-/// the connection or is too slow, and 500 if the name cannot be matched.
+/// Reads the TLS client hello without consuming it (`ssl_preread`), and selects the server by the requested name;
+/// without a matching server the default server remains. A client without TLS is accepted. Fails with the status 400 if
+/// the preread buffer is full, 200 if the client closes the connection or is too slow, and 500 if a regular expression
+/// of a server name fails.
 async fn preread(session: &StreamSession, client: &RawClient) -> Result<(), EarlyStatus> {
     let settings = &session.server().settings;
     let most = settings.preread_buffer_size as usize;
@@ -209,7 +210,8 @@ async fn send_text(session: &StreamSession, client: &mut RawClient, text: &myria
     200
 }
 
-/// Returns the options for the connection to a peer of a group.
+/// Returns the options for the connection to a peer of a group. Fails with the status 500 if `proxy_bind` is invalid,
+/// the client certificate cannot be loaded, or a value with variables cannot be evaluated.
 pub(crate) fn dial_for(session: &StreamSession, group: &StreamGroup) -> Result<DialOptions, EarlyStatus> {
     let settings = &session.server().settings;
     Ok(DialOptions {
@@ -226,7 +228,8 @@ pub(crate) fn dial_for(session: &StreamSession, group: &StreamGroup) -> Result<D
     })
 }
 
-/// Returns the PROXY protocol header to send to a peer.
+/// Returns the PROXY protocol header to send to a peer: with the addresses of client and server, or `UNKNOWN` if one of
+/// these is not an IP address.
 fn peer_proxy_header(session: &StreamSession) -> Bytes {
     let ends = session.client_socket().zip(session.connection.local());
     proxy_protocol::version_1_line(ends).into()
@@ -247,7 +250,8 @@ pub(crate) fn log_connect_error(session: &StreamSession, error: &OriginError) {
     );
 }
 
-/// Connects to a peer of a group and relays the connection. Returns the status of the session.
+/// Connects to a peer of a group and relays the connection. Returns the status of the session: 200 once connected, 502
+/// if no peer can be connected, 500 for invalid options.
 async fn proxy(session: &StreamSession, client: &mut RawClient, group: &StreamGroup) -> u16 {
     let dial = match dial_for(session, group) {
         Ok(dial) => dial,
@@ -277,7 +281,7 @@ async fn proxy(session: &StreamSession, client: &mut RawClient, group: &StreamGr
     200
 }
 
-/// Closes the connection to a peer; sends a TLS close notification, for at most one second.
+/// Closes the connection to a peer; over TLS, sends a close notification first, for at most one second.
 async fn close_peer(mut peer: DialedConnection<PeerStream>) {
     if let PeerStream::Tls(stream) = &mut peer.link {
         let goodbye = stream.shutdown();

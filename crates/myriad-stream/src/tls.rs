@@ -20,7 +20,7 @@ struct StreamTlsCallbacks<'a> {
 }
 
 impl StreamTlsCallbacks<'_> {
-    /// Returns the server with a requested name; the default server if the name is missing or unknown.
+    /// Returns the server that a requested name selects; the default server if the name is missing or matches none.
     fn server(&self, name: Option<&str>) -> ServerId {
         let named = name.map(str::to_ascii_lowercase);
         let found = named.and_then(|name| {
@@ -68,8 +68,8 @@ impl HandshakeCallbacks for StreamTlsCallbacks<'_> {
     }
 }
 
-/// Performs the handshake with a client, selects the server and verifies the client certificate. The error is the
-/// status to close the session with.
+/// Performs the handshake with a client, selects the server if the client requests a server name, and verifies the
+/// client certificate. The error is the status to close the session with, 500.
 pub(crate) async fn tls_handshake(
     session: &StreamSession,
     client: &RawClient,
@@ -104,8 +104,8 @@ pub(crate) async fn tls_handshake(
     verify_client_certificate(session)
 }
 
-/// Queries by OCSP whether the client certificate is revoked, if the server requires it (`ssl_ocsp`), and stores the
-/// result for [`verification_result`].
+/// Queries by OCSP whether the client certificate is revoked, if the server requires it (`ssl_ocsp`) and the result is
+/// not known yet. Stores the result for [`verification_result`].
 async fn check_revocation(session: &StreamSession) {
     let now_s = (myriad_net::clock::wall_ms() / 1000).cast_signed();
     let asked = session.tls().zip(session.server().clients.as_ref());
@@ -122,8 +122,8 @@ async fn check_revocation(session: &StreamSession) {
     }
 }
 
-/// Rejects a client whose certificate does not satisfy `ssl_verify_client`. The error is the status to close the
-/// session with.
+/// Rejects a client whose certificate, or lack of one, does not satisfy `ssl_verify_client`. The error is the status to
+/// close the session with, 500.
 fn verify_client_certificate(session: &StreamSession) -> Result<(), u16> {
     let Some(rules) = &session.server().clients else { return Ok(()) };
     let (code, refused) = match verification_result(session) {

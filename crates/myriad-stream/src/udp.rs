@@ -5,8 +5,9 @@
 //!                                                     -> proxy_pass: relayed in both directions
 //!   --proxy_responses received, silence, or shutdown of the worker--> logged
 //! ```
-//! A session takes two slots of `worker_connections`, for itself and its peer, so that a flood of forged sender
-//! addresses is limited as connections are. If no slot is free, datagrams are dropped.
+//! A relayed session takes two slots of `worker_connections`, for itself and for its peer, so that a flood of forged
+//! sender addresses is limited as connections are. Without a free slot for the session the datagram is dropped; without
+//! one for the peer the session fails with the status 502.
 
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -40,7 +41,7 @@ const MOST_WAITING: usize = 64;
 /// Maximum total size in bytes of the client datagrams queued in all UDP sessions of a worker. Further ones are
 /// dropped.
 const MOST_WAITING_BYTES: usize = 16 << 20;
-/// Maximum size of a UDP datagram in bytes.
+/// Size in bytes of the receive buffer for datagrams from peers; it holds the largest possible UDP datagram.
 const LONGEST: usize = 65_536;
 
 thread_local! {
@@ -52,7 +53,7 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the number of open UDP sessions of this worker. They close when the worker drains.
+/// Returns the number of open UDP sessions of this worker. Relayed sessions end when the worker drains.
 pub fn sessions() -> usize {
     SESSIONS.get()
 }
@@ -77,7 +78,7 @@ impl Drop for UdpSessionGuard {
 struct QueuedDatagram(Bytes);
 
 impl QueuedDatagram {
-    /// Copies a received datagram for a queue; `None` if the queues of the worker are full.
+    /// Copies a received datagram for a queue; `None` if the queues of the worker would exceed [`MOST_WAITING_BYTES`].
     fn new(bytes: &[u8]) -> Option<Self> {
         let waiting = WAITING.get() + bytes.len();
         if waiting > MOST_WAITING_BYTES {
@@ -147,7 +148,7 @@ impl UdpListener {
     }
 
     /// Passes a received datagram to its session, or starts a session for it. Drops the datagram if the queue of the
-    /// session is full or no connection slot is free.
+    /// session is full, no connection slot is free, or no server listens on the local address.
     fn dispatch(&self, ends: DatagramAddresses, datagram: QueuedDatagram) {
         let known = self.open.borrow().get(&ends).cloned();
         let Some(session) = known else { return self.start_session(ends, datagram) };
@@ -174,7 +175,8 @@ impl UdpListener {
         });
     }
 
-    /// Removes a session from the open sessions, so that the client's next datagram starts another.
+    /// Removes a session from the open sessions, so that the client's next datagram starts another. No effect if
+    /// another session has already replaced it.
     fn remove_session(&self, ends: DatagramAddresses, sender: &mpsc::Sender<QueuedDatagram>) {
         let mut open = self.open.borrow_mut();
         if open.get(&ends).is_some_and(|known| known.same_channel(sender)) {
@@ -280,7 +282,7 @@ enum RelayEvent {
     Request(QueuedDatagram),
     /// Datagram of the peer, or an error, such as a closed port.
     Response(io::Result<Bytes>),
-    /// No datagram within `proxy_timeout`.
+    /// No datagram was relayed within `proxy_timeout`.
     Silence,
     /// The worker is shutting down.
     Worker,
@@ -294,7 +296,8 @@ struct UdpRelay<'a> {
     peer: &'a DialedConnection<PeerSocket>,
     requests: u64,
     responses: u64,
-    /// Set if the peer has failed: it does not respond, or its port is closed.
+    /// Set after an error of the peer's socket (such as a closed port) when sending or receiving, or if the peer has
+    /// not sent the expected responses within `proxy_timeout`.
     failed: bool,
     upload: DirectionRate,
     download: DirectionRate,
@@ -399,8 +402,9 @@ impl UdpRelay<'_> {
         silence.poll_expired(cx).map(|()| RelayEvent::Silence)
     }
 
-    /// Returns true if the session is complete: the peer has sent the datagrams that `proxy_responses` expects, and the
-    /// client has sent `proxy_requests` datagrams, if that is set. False without `proxy_responses`.
+    /// Returns true if the session is complete: `proxy_responses` is set, the peer has sent that number of datagrams
+    /// for each client datagram (an error of the peer's socket counts as one), and the client has sent `proxy_requests`
+    /// datagrams, if that is set.
     fn is_done(&self) -> bool {
         let settings = &self.session.server().settings;
         let are_all = settings.requests == 0 || self.requests >= settings.requests;
@@ -443,7 +447,8 @@ impl UdpRelay<'_> {
 /// Socket of a session for its peer.
 type PeerSocket = tokio::net::UdpSocket;
 
-/// Waits for an ICMP error on the socket, such as a closed port. Such errors do not make the socket readable.
+/// Waits for an ICMP error on the socket, such as a closed port, and returns the error. Such errors do not make the
+/// socket readable.
 async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
     loop {
         if socket.ready(Interest::ERROR).await.is_err() {
@@ -458,7 +463,8 @@ async fn wait_for_icmp_error(socket: &PeerSocket) -> io::Error {
     }
 }
 
-/// Returns true if the rate limit allows more bytes now. Otherwise the task is woken when it does.
+/// Returns true if the rate limit allows more bytes after `moved` bytes. Otherwise the task is woken when the limit
+/// allows more.
 fn rate_allows(pace: DirectionRate, moved: u64, pause: &Deadline, cx: &Context<'_>) -> bool {
     match pace.allowance(moved) {
         Ok(_) => true,

@@ -78,9 +78,9 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
     Diagnostic::error(word.span, format!("invalid {what} \"{}\"", String::from_utf8_lossy(&word.text)))
 }
 
-/// Parses `header NAME VALUE`, a header field of each request to the collector. The name is converted to lower case and
-/// must not be one of [`OWN_FIELDS`] or start with `grpc-`; the value must be printable ASCII, so that it cannot end
-/// the header line.
+/// Parses `header NAME VALUE`, a header field of each request to the collector. The name consists of letters, digits,
+/// `-`, `_` and `.`; it is converted to lower case and must not be one of [`OWN_FIELDS`] or start with `grpc-`. The
+/// value must be printable ASCII, so that it cannot end the header line.
 fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let [name, value] = line.args.as_slice() else {
         return Err(arguments(line, "write `header X-API-Token \"value\";`"));
@@ -100,7 +100,7 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     Ok((lower, String::from_utf8_lossy(&value.text).into_owned()))
 }
 
-/// Parses the argument of `endpoint`: `[(http|https)://]host:port[/path]`.
+/// Parses the argument of `endpoint`: `[(http|https)://]host:port[/path]`. A path of a single slash counts as no path.
 fn read_endpoint(word: &Word) -> Result<Endpoint, Diagnostic> {
     parse_endpoint(&word.text).ok_or_else(|| invalid(word, "endpoint").help(ENDPOINT))
 }

@@ -10,7 +10,8 @@ use crate::ids;
 /// Maximum number of attempts at origins that the spans of a request report.
 const MOST_TRIES: usize = 32;
 
-/// Returns the encoded child spans of a finished request: its waits, then its first [`MOST_TRIES`] attempts at origins.
+/// Returns the encoded child spans of a finished request: its recorded waits, then its first [`MOST_TRIES`] attempts at
+/// origins.
 pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     let now_us = request.outcome.finished_us;
     let waits = traced.waits.borrow();

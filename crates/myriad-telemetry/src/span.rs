@@ -98,9 +98,9 @@ fn add_response_attributes(span: &mut SpanWriter, request: &Request) {
     }
 }
 
-/// Adds the server's name, or the request's host if it has none (and the local port, unless it is the default of the
-/// scheme), and the client's address and port, as reported by a trusted proxy if there is one. A port that is unknown
-/// is 0.
+/// Adds the server's name, or the request's host if the server has no name; the local port, unless it is the default of
+/// the scheme or unknown; and the client's address and port, as reported by a trusted proxy if there is one. An unknown
+/// client port is 0.
 fn add_peer_attributes(span: &mut SpanWriter, request: &Request) {
     let name = &request.server().name;
     span.text("net.host.name", if name.is_empty() { &request.route.host[..] } else { &name[..] });
@@ -123,7 +123,7 @@ fn shown(client: Option<IpAddr>) -> Vec<u8> {
     out
 }
 
-/// Adds attributes that nginx does not send: cache status and reason, and the class of the client (`$bot`).
+/// Adds attributes that nginx does not send: cache status and reason, and the class of the client (`$bot`), if known.
 fn add_myriad_attributes(span: &mut SpanWriter, request: &Request) {
     let shown = &request.cache.report;
     if let Some(status) = shown.status {

@@ -16,7 +16,7 @@ use crate::settings::Propagation;
 pub(crate) enum TraceCondition {
     /// Not configured here: a location reached by an internal redirect may decide.
     NotConfigured,
-    /// `on` or `off`.
+    /// Value without variables: true for `on` and `1`, false for `off` and `0`.
     Constant(bool),
     /// Text that enables tracing if it evaluates to `on` or `1`.
     Computed(Template),
@@ -59,7 +59,8 @@ impl TracingRules {
 }
 
 /// Returns the trace context of a request. The first call creates it by the settings of the current location: with
-/// `otel_trace_context extract` it continues the trace of the client's `traceparent`.
+/// `otel_trace_context extract` it continues the trace of a valid `traceparent` of the client, otherwise it begins a
+/// new trace.
 pub(crate) fn traced(request: &Request) -> &Rc<RequestTrace> {
     request.received.trace.get_or_init(|| {
         let place = request.place().features.get::<Arc<TracingRules>>();

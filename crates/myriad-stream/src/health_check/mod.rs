@@ -1,7 +1,8 @@
 //! Health checks of the peers of `stream` groups: `health_check`, `health_check_timeout` and `match`, as in NGINX Plus.
 //!
-//! A check connects to a peer as a session does, with TLS if `proxy_ssl` is on. With `match` it sends a text and
-//! expects a response. `directives` parses the configuration, `probe` performs the checks.
+//! A check connects to a peer as a session does, with TLS if `proxy_ssl` is on. With `match` it sends a text (`send`),
+//! expects a response (`expect`), or both; a check over UDP always sends a datagram. `directives` parses the
+//! configuration, `probe` performs the checks.
 
 mod directives;
 mod probe;
@@ -19,20 +20,20 @@ pub(crate) struct CheckSettings {
     pub check: Option<HealthCheck>,
     /// `health_check_timeout`, in milliseconds.
     pub timeout: u64,
-    /// All `match` blocks of `stream`.
+    /// `match` blocks of `stream`.
     blocks: Vec<MatchBlock>,
 }
 
 feature_settings!(CheckSettings);
 
-/// `match` block: the exchange with a peer and the response of a healthy one.
+/// `match` block: the text that is sent to a peer, and the response that a healthy peer sends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct MatchBlock {
     name: String,
     span: Span,
     /// `send`: bytes sent to the peer; empty for none.
     send: Vec<u8>,
-    /// `expect`: what the response must contain; `None` if the response is not checked.
+    /// `expect`: condition for the response; `None` if the response is not checked.
     expect: Option<ExpectSetting>,
 }
 
@@ -66,8 +67,8 @@ impl CompiledExpect {
     }
 }
 
-/// Compiles the health check of a server. `has_group` is true if the server proxies to a group without variables, which
-/// is required. `None` if there is no check or an error, which is appended to the list.
+/// Compiles the health check of a server. `has_group` is true if the server has a `proxy_pass` without variables, which
+/// is required. `None` if there is no check, and after an error, which is appended to the list.
 pub(crate) fn compile(
     settings: &CheckSettings,
     has_group: bool,

@@ -57,7 +57,7 @@ fn check_rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRu
     CheckRules::of(check, format!("{}#{index}", check.words))
 }
 
-/// Health check of a server, as run by one worker.
+/// Health check of the peers of a server, as run by one worker.
 struct StreamProbe {
     /// Weak, so that the check does not keep an old configuration alive.
     streams: Weak<WorkerStreams>,

@@ -20,9 +20,9 @@ const LONGEST_NAME: usize = 255;
 pub struct PrereadHello {
     /// Requested server name (`$ssl_preread_server_name`); empty if there is none or it is not a valid host name.
     pub server_name: Vec<u8>,
-    /// ALPN protocols, separated by commas (`$ssl_preread_alpn_protocols`).
+    /// ALPN protocols, separated by commas (`$ssl_preread_alpn_protocols`); empty if the client offers none.
     pub alpn: Vec<u8>,
-    /// Highest TLS or SSL version that the client supports (`$ssl_preread_protocol`); empty if no version is known.
+    /// Highest TLS or SSL version that the client supports (`$ssl_preread_protocol`); empty if the version is unknown.
     pub protocol: &'static str,
 }
 
@@ -35,7 +35,7 @@ pub enum HelloProgress {
     Done(Option<PrereadHello>),
 }
 
-/// Parses the first bytes of a connection as a TLS client hello.
+/// Parses the first bytes of a connection as a TLS client hello, or as a client hello in SSL 2.0 format.
 pub fn parse_hello(bytes: &[u8]) -> HelloProgress {
     if let [first, _, 1, version, minor, ..] = bytes
         && first & 0x80 != 0

@@ -42,9 +42,9 @@ struct GrpcConnection {
 /// Response of the collector to a batch, as far as received.
 #[derive(Default)]
 struct GrpcReply {
-    /// HTTP status of the final response head.
+    /// HTTP status of the final response head; `None` until it is received.
     status: Option<u16>,
-    /// gRPC status and its message.
+    /// gRPC status and its message; `None` until they are received.
     grpc: Option<(u32, String)>,
     /// Set if the response has `grpc-status-details-bin`; with status 8 this contains the delay before a retry.
     has_details: bool,

@@ -13,7 +13,7 @@ const MOST_OF_BATCH: usize = 2 << 20;
 /// Bounded queue of encoded spans that wait to be sent to the collector.
 pub(super) struct SpanQueue {
     state: Mutex<State>,
-    /// Signalled when the first span is queued, a full batch is available, or the queue is closed.
+    /// Signalled when the first span is queued, a full batch becomes available, or the queue is closed.
     wake: Condvar,
     batch: usize,
     max_spans: usize,
@@ -81,8 +81,8 @@ impl SpanQueue {
         state.spans.len() >= self.batch || state.bytes >= MOST_OF_BATCH
     }
 
-    /// Blocks until a batch is due: it is full, the interval has elapsed, or the queue is closed. Its spans count
-    /// against the size of the queue until [`Self::batch_done`]. Returns `None` once the queue is closed and empty.
+    /// Blocks until a batch is due: it is full, the interval has elapsed, or the queue is closed. Returns its spans,
+    /// which count against the size of the queue until [`Self::batch_done`]; `None` once the queue is closed and empty.
     pub(super) fn next(&self) -> Option<Vec<Vec<u8>>> {
         let mut state = self.state();
         loop {

@@ -25,8 +25,8 @@ pub enum SpanKind {
 pub struct SpanWriter(Vec<u8>);
 
 impl SpanWriter {
-    /// Starts a span: its trace, its own identifier, and its parent (`None` for a root span). `times_us` are its start
-    /// and end in microseconds since the Unix epoch; an end before the start is replaced by the start.
+    /// Starts a span with its trace, its own identifier and its parent (`None` for a root span). `times_us` are its
+    /// start and end in microseconds since the Unix epoch; an end before the start is replaced by the start.
     pub fn new(
         trace: TraceId,
         span: SpanId,
