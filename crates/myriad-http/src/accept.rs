@@ -43,7 +43,7 @@ impl AcceptEncoding {
     ///
     /// A coding that the value does not name has the quality of `*`, or 0 without `*`. Identity is acceptable unless
     /// the value contains `identity;q=0`, or `*;q=0` without `identity` (RFC 9110 §12.5.3). A malformed weight counts
-    /// as 0.
+    /// as 0. If a coding or `*` is named several times, the highest weight counts.
     pub fn parse(value: &[u8]) -> Self {
         match value {
             b"gzip, deflate, br, zstd" => return Self { quality: [IDENTITY_UNNAMED, 1000, 1000, 1000] },
@@ -92,8 +92,8 @@ impl AcceptEncoding {
 
     /// Returns the quality of `coding` in thousandths; 0 means "not acceptable".
     ///
-    /// If the field does not name identity and does not contain `*;q=0`, the quality of identity is 0.001: identity is
-    /// acceptable, but almost every other acceptable coding is preferred.
+    /// If the field exists, but neither names identity nor contains `*;q=0`, the quality of identity is 0.001: identity
+    /// is acceptable, but almost every other acceptable coding is preferred.
     pub fn quality(self, coding: Coding) -> u16 {
         self.quality[coding as usize]
     }

@@ -28,8 +28,8 @@ pub type BoxBody = Pin<Box<dyn Body>>;
 /// Reason why a body could not be received or sent completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum BodyError {
-    /// The body is incomplete: the sender closed the connection or reset the stream, or a file is shorter than
-    /// announced.
+    /// The body is incomplete. For example, the sender closed the connection or reset the stream, a file is shorter
+    /// than announced, or another request whose response is part of the body failed.
     Aborted,
     /// The client sent no byte of the request body within the timeout, or too few (`client_body_timeout`,
     /// `client_min_rate`). A timeout of an origin is [`BodyError::Origin`].

@@ -52,9 +52,9 @@ impl CacheControl {
     /// Parses the values of all `Cache-Control` fields, in order.
     ///
     /// Names are case-insensitive; arguments are tokens or quoted strings (RFC 9111 §5.2). Of several values for a
-    /// time, the first counts (RFC 9111 §4.2.1 permits this). A time that is not a number counts as 0, so that
-    /// `max-age` makes the response stale; a time above 2³¹ counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are
-    /// ignored.
+    /// time, the first counts (RFC 9111 §4.2.1 permits this). A time that is not a number or has no value counts as 0,
+    /// so that `max-age` makes the response stale (except for `max-stale` without a value, which permits any
+    /// staleness); a time above 2³¹ counts as 2³¹ (RFC 9111 §1.2.2). Unknown directives are ignored.
     ///
     /// A `;` or white space between directives separates them like a comma, although the grammar does not allow it.
     /// nginx parses `max-age=60; public` in this way, and a `private` or `no-store` after such a separator must not be

@@ -96,8 +96,9 @@ pub fn if_match(value: &[u8], etag: Option<&[u8]>) -> bool {
     entity_tags(value).any(|tag| tag.matches_strongly(etag))
 }
 
-/// Returns whether the condition `If-Range: value` holds, so that the range may be sent: `value` is the strong entity
-/// tag of the representation, or exactly its modification time in seconds since the epoch (RFC 9110 §13.1.5).
+/// Returns whether the condition `If-Range: value` holds, so that the range may be sent (RFC 9110 §13.1.5): `value` is
+/// a strong entity tag equal to `etag`, or a date equal to `last_modified_s`, the modification time of the
+/// representation in seconds since the Unix epoch. Does not hold if that property of the representation is `None`.
 pub fn if_range(value: &[u8], etag: Option<&[u8]>, last_modified_s: Option<u64>) -> bool {
     let value = value.trim_ascii();
     if value.ends_with(b"\"") {

@@ -9,7 +9,8 @@ pub enum ParseError {
     /// The method is empty, contains a character other than upper-case letters, `-` and `_` (nginx's rule, stricter
     /// than RFC 9110 §9.1), or is not terminated within the maximum length of a request line.
     InvalidMethod,
-    /// The target has none of the forms of RFC 9112 §3.2, or contains a space or a control byte.
+    /// The target has no form of RFC 9112 §3.2 that its method and HTTP version allow, or contains a space or a control
+    /// byte, or an invalid host.
     InvalidTarget,
     /// The request line does not end with `HTTP/` number `.` number (RFC 9112 §2.3), or the major version is 0. Numbers
     /// have one digit; two are accepted, as in nginx.
@@ -20,18 +21,20 @@ pub enum ParseError {
     UnsupportedVersion,
     /// The request line does not fit in one buffer (`large_client_header_buffers`; RFC 9110 §15.5.15).
     RequestLineTooLong,
-    /// A field line does not fit in one buffer, or the head not in all of them (`large_client_header_buffers`).
+    /// A line or the whole head exceeds its size limit ([`HeadLimits`](crate::h1::HeadLimits), from
+    /// `large_client_header_buffers`), or a field name has more than 65,535 bytes.
     HeaderTooLarge,
-    /// The head has more fields than `max_headers` allows.
+    /// The head has more fields than its limit allows: `max_headers` in requests, 1000 in responses.
     TooManyFields,
-    /// A field contains NUL or another control byte except a tab in a value (RFC 9110 §5.5).
+    /// A field contains NUL or another control byte except a tab in a value (RFC 9110 §5.5), or a trailer line of the
+    /// chunked coding ends with LF instead of CRLF. In values of HTTP/1 responses, only NUL is an error.
     ControlByte,
     /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
     /// The field name is not a token: for instance, it is empty, or has white space in it or before the colon (RFC 9112
     /// §5.1); or it has an upper-case letter in HTTP/2 or HTTP/3.
     InvalidFieldName,
-    /// A field line has no colon (RFC 9112 §5).
+    /// A field line of a request or trailer section has no colon (RFC 9112 §5). In responses, such lines are skipped.
     MissingColon,
     /// A line starts with white space: the obsolete continuation of the previous field (RFC 9112 §5.2).
     ObsoleteFold,
@@ -49,7 +52,8 @@ pub enum ParseError {
     /// `Content-Length` is not a decimal number below 2⁶³ (RFC 9110 §8.6), or differs from the length of the body in
     /// HTTP/2 or HTTP/3.
     InvalidLength,
-    /// `Transfer-Encoding` is not exactly `chunked` (RFC 9112 §6.1).
+    /// `Transfer-Encoding` is not exactly `chunked`, ignoring case (RFC 9112 §6.1), and [`ParseError::ChunkedNotLast`]
+    /// does not apply.
     UnknownTransferEncoding,
     /// `Transfer-Encoding` lists known codings including `chunked`, but `chunked` is not the last: the length of the
     /// body cannot be determined (RFC 9112 §6.3).
@@ -58,20 +62,19 @@ pub enum ParseError {
     TransferEncodingInHttp10,
     /// A chunk does not start with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
-    /// A line of the chunked coding ends with LF instead of CRLF, or chunk data is not followed by CRLF (RFC 9112
-    /// §7.1).
+    /// The line with a chunk size ends with LF instead of CRLF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
     InvalidChunkEnd,
     /// A chunk extension violates the grammar (RFC 9112 §7.1.1), or extensions, padding and leading zeros of chunk
     /// sizes exceed the limit of the decoder.
     InvalidChunkExtension,
-    /// The trailer section exceeds the limit of the decoder (RFC 9112 §7.1.2).
+    /// The trailer section exceeds a limit of the decoder: its size or its number of fields (RFC 9112 §7.1.2).
     TrailerTooLarge,
     /// A pseudo-field is missing, unknown, repeated, malformed, or follows a regular field (RFC 9113 §8.3).
     InvalidPseudoField,
     /// An HTTP/2 or HTTP/3 message has a field that is specific to HTTP/1 connections, or `TE` other than `trailers`
     /// (RFC 9113 §8.2.2).
     ConnectionField,
-    /// The status line of a response is malformed (RFC 9112 §4).
+    /// The status line of a response (RFC 9112 §4), or `:status` of an HTTP/2 response, is malformed.
     InvalidStatusLine,
 }
 

@@ -196,8 +196,8 @@ impl Fields {
         there.iter().filter(move |entry| entry.known == Some(name)).map(|entry| self.value_of(entry))
     }
 
-    /// Returns the cookies of a request as `name=value`, without white space around them (RFC 6265 section 4.2). HTTP/2
-    /// clients may send several `Cookie` fields (RFC 9113 section 8.2.3).
+    /// Returns the cookies of all `Cookie` fields in order: the non-empty texts between semicolons, usually
+    /// `name=value`, without white space around them (RFC 6265 section 4.2).
     pub fn cookie_pairs(&self) -> impl Iterator<Item = &[u8]> + '_ {
         let pairs = self.known_all(Known::Cookie).flat_map(|value| value.split(|byte| *byte == b';'));
         pairs.map(<[u8]>::trim_ascii).filter(|pair| !pair.is_empty())
@@ -283,7 +283,8 @@ impl Fields {
         }
     }
 
-    /// Returns the buffer with all names and values. If a parser filled it, it starts with the head as received.
+    /// Returns the buffer with all names and values. In a [`RequestHead`](crate::RequestHead), it starts with the
+    /// request line, or after HTTP/1 parsing with the head as received.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

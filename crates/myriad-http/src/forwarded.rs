@@ -52,7 +52,8 @@ fn last_word(text: &[u8]) -> (&[u8], Option<&[u8]>) {
 }
 
 /// Parses an address with or without a port: `192.0.2.1`, `192.0.2.1:80`, `2001:db8::1`, `[2001:db8::1]:80`. Returns
-/// `None` for any other text, and port 0 for an address without a port.
+/// port 0 for an address without a port. Returns `None` for any other text, for an explicit port 0, and for
+/// 255.255.255.255.
 pub fn parse_address(text: &[u8]) -> Option<SocketAddr> {
     let text = std::str::from_utf8(text).ok()?;
     let address = match text.parse::<IpAddr>() {

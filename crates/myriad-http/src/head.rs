@@ -85,7 +85,8 @@ impl RequestHead {
         self.wire_len = self.line_len;
     }
 
-    /// Replaces all fields, and retains the request line. [`RequestHead::raw`] then only returns the request line.
+    /// Replaces all fields, and retains method, target and version. [`RequestHead::raw`] and [`RequestHead::wire_len`]
+    /// then only cover the request line.
     pub fn set_fields(&mut self, fields: &Fields) {
         let (method, target) = (self.method_bytes().to_vec(), self.target().to_vec());
         let sent_host = self.sent_host.take();
@@ -171,13 +172,13 @@ impl RequestHead {
     }
 
     /// Returns the head as received, from the method to the empty line at its end; in HTTP/2 and HTTP/3, only the
-    /// request line.
+    /// request line. Empty if an HTTP/1 head was not received completely.
     pub fn raw(&self) -> &[u8] {
         self.slice(&(0..self.head_len))
     }
 
     /// Returns the size of the received head in bytes (nginx's `$request_length` without the body); in HTTP/2, that of
-    /// its header block, and in HTTP/3, only that of the request line.
+    /// its header block, and in HTTP/3, only that of the request line. 0 if an HTTP/1 head was not received completely.
     pub fn wire_len(&self) -> u32 {
         self.wire_len
     }
@@ -210,7 +211,7 @@ impl RequestHead {
 pub struct ResponseHead {
     /// Status code, 100 to 999.
     pub status: u16,
-    /// Reason phrase as received; may be empty (RFC 9112 §4).
+    /// Reason phrase, as received or from [`reason_phrase`]; may be empty (RFC 9112 §4).
     pub reason: Vec<u8>,
     /// HTTP version of the response.
     pub version: HttpVersion,

@@ -1,6 +1,6 @@
 //! Header fields in the form of text lines (`name: value` CRLF).
 
-/// Iterates over the field lines in `lines`, each with its terminator.
+/// Iterates over the field lines in `lines`, each with its terminator, which the last line may lack.
 pub fn each_line(mut lines: &[u8]) -> impl Iterator<Item = &[u8]> {
     std::iter::from_fn(move || {
         let end = memchr::memchr(b'\n', lines).map_or(lines.len(), |at| at + 1);

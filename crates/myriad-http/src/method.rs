@@ -93,13 +93,13 @@ impl Method {
         }
     }
 
-    /// Returns whether the method is safe, that is read-only (RFC 9110 §9.2.1).
+    /// Returns whether the method is safe, that is read-only (RFC 9110 §9.2.1); false for [`Method::Other`].
     pub fn is_safe(self) -> bool {
         matches!(self, Self::Get | Self::Head | Self::Options | Self::Trace | Self::Propfind)
     }
 
     /// Returns whether the method is idempotent: repeating a request has no further effect (RFC 9110 §9.2.2). By
-    /// default, only such requests are sent again to another server.
+    /// default, only such requests are sent again to another server. False for [`Method::Other`].
     pub fn is_idempotent(self) -> bool {
         let idempotent_change = matches!(
             self,

@@ -8,7 +8,8 @@ use smallvec::SmallVec;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeAction {
     /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` ranges, several ranges
-    /// together have more bytes than the representation, or a range starts at 0 of an empty representation.
+    /// together exceed the length of the representation (as [`parse_ranges`] counts them), or a range starts at 0 of an
+    /// empty representation.
     Ignore,
     /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are empty or
     /// outside the representation.

@@ -15,7 +15,8 @@ pub use scheme::after_scheme;
 /// Reason why a request target or host is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UriError {
-    /// The target has none of the forms of RFC 9112 §3.2, or contains user information.
+    /// The target has none of origin-form, absolute-form and asterisk-form (RFC 9112 §3.2), or contains user
+    /// information; or a path to normalize does not start with `/`.
     InvalidTarget,
     /// A `%` is not followed by two hexadecimal digits.
     InvalidEscape,
@@ -23,7 +24,7 @@ pub enum UriError {
     Nul,
     /// The path leaves the root by `..`, as in `/../a`.
     AboveRoot,
-    /// The host is empty, or contains an invalid byte or two consecutive dots (RFC 3986 §3.2.2).
+    /// The host is empty, or contains an invalid byte, an unclosed bracket or two consecutive dots (RFC 3986 §3.2.2).
     InvalidHost,
     /// The port is not a number from 0 to 65535.
     InvalidPort,
@@ -45,13 +46,15 @@ pub struct RequestTarget<'a> {
     pub authority: Option<&'a [u8]>,
     /// Path without query and fragment; `/` if an absolute-form target has no path, `*` for `OPTIONS *`.
     pub path: &'a [u8],
-    /// Text after the first `?`, without the fragment: nginx's `$args`. `None` without `?`.
+    /// Text after the first `?`, without the fragment: nginx's `$args`. `None` without `?` or if the first `?` is in
+    /// the fragment.
     pub query: Option<&'a [u8]>,
 }
 
 /// Splits a target in origin-form, absolute-form or asterisk-form (RFC 9112 §3.2).
 ///
-/// The authority is not validated; use [`parse_host`]. As in nginx, user information is rejected (RFC 9110 §4.2.4).
+/// The authority must not be empty, but is not validated otherwise; use [`parse_host`]. As in nginx, user information
+/// is rejected (RFC 9110 §4.2.4).
 pub fn split_target(target: &[u8]) -> Result<RequestTarget<'_>, UriError> {
     if target.first() == Some(&b'/') {
         let (path, query) = split_path(target);

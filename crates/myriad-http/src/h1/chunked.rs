@@ -35,7 +35,8 @@ pub struct Chunk {
     pub done: bool,
 }
 
-/// State of the decoder, named after the expected input.
+/// State of the decoder, named after the expected input. In responses of origins, a CR also leads from `Blank` to
+/// `SizeEnd`.
 ///
 /// ```text
 /// Size --> SizeDigits --;--> Extension --CR--> SizeEnd --LF--> Data --> DataCr --> DataLf --> Size
@@ -64,7 +65,7 @@ enum ChunkState {
 /// Streaming decoder of the chunked coding, which buffers trailers but no data.
 ///
 /// The decoder is strict where implementations differ: lines must be terminated by CRLF, sizes must be hexadecimal
-/// digits below 2⁶³, and extensions must follow the grammar.
+/// digits below 2⁶³, and extensions must follow the grammar. [`Self::for_origin`] lists the exceptions for responses.
 #[derive(Clone, Debug, Default)]
 pub struct ChunkedDecoder {
     state: ChunkState,

@@ -95,8 +95,8 @@ pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<H
     }))
 }
 
-/// Returns the position of the LF that terminates the field line at `start` and the end of the value; `None` if the
-/// line is incomplete.
+/// Returns the position of the LF that terminates the field line whose value starts at `start`, and the end of the
+/// value with its trailing white space; `None` if the line is incomplete.
 #[inline]
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;

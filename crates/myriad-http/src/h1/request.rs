@@ -35,7 +35,7 @@ const SINGLE: u128 = Known::Host.bit()
 ///
 /// `out` retains its memory, so a connection that reuses it does not allocate. After [`ParseStatus::Partial`] and after
 /// an error, `out` contains the data parsed so far, for the access log. After an error in the request line, `out`
-/// contains that line as received.
+/// contains that line as received, up to the maximum length of a line.
 #[inline]
 pub fn parse_request(
     buf: &[u8],

@@ -13,8 +13,8 @@ const FRAMES: u32 = 10_000;
 /// Number of useless frames, such as window updates and settings, that the peer may send for each received HEADERS
 /// frame, for each complete response, and for each sent piece of a body of at least [`PIECE`] bytes.
 const WORTH: u32 = 16;
-/// Minimum length in bytes of a received DATA frame, or of a sent piece of a body, for which the peer may send further
-/// frames.
+/// Minimum payload in bytes of a received DATA frame, or length of a sent piece of a body, by which
+/// [`AbuseBudget::record_frame`] or [`AbuseBudget::record_sent_bytes`] permits further frames.
 const PIECE: usize = 256;
 /// Length in bytes of the shortest gRPC message. DATA frames from this length on are not counted as useless.
 const MESSAGE: usize = 5;

@@ -25,7 +25,8 @@ pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Re
     result
 }
 
-/// Returns the number of leading bytes of the path that are already normalized.
+/// Returns the number of leading bytes of the path that are certainly normalized: those before the first `%`, `?`, `#`,
+/// NUL, second of two slashes, or dot after a slash.
 #[inline]
 fn plain_length(path: &[u8]) -> usize {
     let mut after_slash = false;

@@ -66,6 +66,7 @@ impl Http2Client {
     }
 
     /// Returns whether a further piece of the request body should be read: no data is queued and the windows are open.
+    /// Returns false if the stream is closed or the last piece is queued.
     pub fn wants_body(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams
@@ -78,8 +79,8 @@ impl Http2Client {
         self.streams.get(stream).is_some_and(|found| found.sending)
     }
 
-    /// Returns the number of bytes of a request (compressed head and body) that were added to the output; 0 if the
-    /// stream is closed.
+    /// Returns the number of bytes of a request (compressed head and body, without frame headers) that were added to
+    /// the output; 0 if the stream is closed.
     pub fn sent(&mut self, stream: u32) -> u64 {
         self.streams.get(stream).map_or(0, |found| found.sent)
     }
@@ -99,7 +100,8 @@ impl Http2Client {
         }
     }
 
-    /// Moves queued bodies to the output until it contains `most` bytes. Streams take turns, one frame each.
+    /// Moves queued bodies to the output until it contains at least `most` bytes or no stream can send. Streams take
+    /// turns, one frame each.
     pub fn schedule(&mut self, most: usize) {
         while self.output.len() < most {
             let room = self.send_window > 0;

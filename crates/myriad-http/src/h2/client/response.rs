@@ -20,7 +20,8 @@ pub(super) struct ResponseBuilder {
 }
 
 impl ResponseBuilder {
-    /// Creates a builder for a head whose fields have at most `most` bytes.
+    /// Creates a builder for a head whose fields have at most `most` bytes, including [`SEPARATORS`] for each field.
+    /// More than 1000 fields are an error too.
     pub(super) fn new(most: usize) -> Self {
         let most_fields = HeadLimits::default().fields;
         Self { status: None, fields: Fields::new(), left: most, most_fields, error: None }

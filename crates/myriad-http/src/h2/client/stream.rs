@@ -34,7 +34,8 @@ pub(super) struct ClientStream {
     pub(super) answered: bool,
     /// Number of interim responses received.
     pub(super) interim: u32,
-    /// Number of missing bytes of the response body; `None` if `Content-Length` did not announce it.
+    /// Number of missing bytes of the response body; `None` before the head, or if `Content-Length` did not announce
+    /// it.
     pub(super) expected: Option<u64>,
     /// Number of bytes of the request that the origin accepts on the stream; negative if it has reduced its window.
     pub(super) send_window: i64,

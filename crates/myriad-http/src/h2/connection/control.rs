@@ -197,7 +197,8 @@ impl Http2Server {
     }
 
     /// Records that the consumer has read `count` bytes of a request body. When more than half of the window is read, a
-    /// WINDOW_UPDATE extends the window by the number of bytes read.
+    /// WINDOW_UPDATE extends the window by the number of bytes read. Does nothing if the stream is closed or its
+    /// request complete.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.config.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
@@ -210,7 +211,7 @@ impl Http2Server {
     }
 
     /// Increases the window of a stream by up to `more` bytes immediately (to at most 2³¹-1), because the consumer
-    /// reads its body. Does nothing if the request is complete.
+    /// reads its body. Does nothing if the stream is closed or the request complete.
     pub fn increase_window(&mut self, stream: u32, more: u32) {
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving && more > 0) else {
             return;

@@ -19,7 +19,8 @@ use crate::{HttpVersion, ParseError, RequestHead};
 enum BlockPurpose {
     Request,
     Trailers,
-    /// Header block of a closed stream, only decoded to keep the compression table consistent.
+    /// Header block of a stream that the server has reset, or of a new stream after the final `GOAWAY`; only decoded to
+    /// keep the compression table consistent.
     Ignored,
     /// Header block that is decoded to keep the compression table consistent; the stream is then reset with this code.
     Refused(ErrorCode),
@@ -61,8 +62,8 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Processes a complete header block: the head of a request, its trailers, or a block of a closed stream. A stream
-    /// that depends on itself is a stream error.
+    /// Processes a complete header block: the head of a request, its trailers, or a block of a closed or rejected
+    /// stream. A stream that depends on itself is a stream error.
     fn process_block(
         &mut self,
         header: FrameHeader,

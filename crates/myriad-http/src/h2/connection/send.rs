@@ -15,8 +15,8 @@ const LARGEST_FRAME: usize = (1 << 24) - 1;
 impl Http2Server {
     /// Adds the head of a response to the output: `:status`, then the fields, whose names may contain capital letters.
     ///
-    /// With `end`, the response has no body. Heads with a status below 200 (interim responses) may precede the final
-    /// head. Returns false if the stream is closed or has a final head.
+    /// With `end`, the response has no body. Heads with a status below 200 (interim responses, for which `end` has no
+    /// effect) may precede the final head. Returns false if the stream is closed or has a final head.
     pub fn respond<'a>(
         &mut self,
         stream: u32,
@@ -151,7 +151,7 @@ impl Http2Server {
         self.streams.get(stream).map(|found| found.priority)
     }
 
-    /// Moves queued bodies to the output until it contains `most` bytes.
+    /// Moves queued bodies to the output until it contains at least `most` bytes or no stream can send.
     ///
     /// More urgent streams are first. Of equally urgent streams, non-incremental ones are first, one after the other in
     /// the order of the requests; incremental ones take turns, one frame each.
@@ -239,8 +239,8 @@ impl Http2Server {
     }
 
     /// Reports a stream whose response is completely in the output as finished. Then resets the stream if the request
-    /// is malformed or has used a part of its window, closes it if the request is complete, and otherwise lets it
-    /// linger.
+    /// is malformed, or incomplete and has used a part of its window; closes it if the request is complete; and
+    /// otherwise lets it linger.
     fn response_sent(&mut self, id: u32) {
         self.streams.record_response_sent(id);
         let Some(stream) = self.streams.get(id) else { return };

@@ -46,7 +46,8 @@ pub(super) struct ServerStream {
     pub(super) receive_window: i64,
     /// Number of bytes that the consumer has read, but for which no WINDOW_UPDATE was sent yet.
     pub(super) released: u32,
-    /// Number of missing bytes of the request body; `None` if `Content-Length` did not announce it.
+    /// Number of missing bytes of the request body; `None` if `Content-Length` did not announce it or the request is
+    /// malformed.
     pub(super) expected: Option<u64>,
     pub(super) queue: VecDeque<Bytes>,
     /// True if the queued data (and the trailers, if any) complete the response.
@@ -170,7 +171,7 @@ impl ServerStreams {
         &mut self.open
     }
 
-    /// Returns the reason why a stream was closed; `None` if it is not closed, or was closed long ago.
+    /// Returns the reason why a stream was closed; `None` if it is not among the last [`REMEMBERED`] closed streams.
     pub(super) fn closed(&self, id: u32) -> Option<CloseCause> {
         self.closed.iter().rev().find(|(known, _)| *known == id).map(|(_, how)| *how)
     }

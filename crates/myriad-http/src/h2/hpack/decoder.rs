@@ -6,7 +6,8 @@ use super::{huffman, integer};
 /// Reason why a header block cannot be decoded. The connection must then be closed (RFC 9113 §4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HpackError {
-    /// The block is malformed: an index beyond the tables, an invalid string, or a size update that is not allowed.
+    /// The block is malformed: it is truncated, or contains an index beyond the tables, an invalid integer or string,
+    /// or a size update that is not allowed.
     Broken,
     /// A name or value, or all of them together, exceed the limit passed to the decoder.
     TooLarge,

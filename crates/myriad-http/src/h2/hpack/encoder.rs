@@ -27,7 +27,8 @@ impl Default for HpackEncoder {
 }
 
 impl HpackEncoder {
-    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`).
+    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`), of which at most [`TABLE`]
+    /// bytes are used.
     pub fn set_peer_table_size(&mut self, size: u32) {
         let size = TABLE.min(size as usize);
         if size != self.table.max() {
@@ -86,8 +87,8 @@ impl HpackEncoder {
     }
 }
 
-/// Returns whether a field is added to the dynamic table: it probably recurs with the same value, contains no secret,
-/// and its value has at most [`REMEMBERED`] bytes.
+/// Returns whether a field is added to the dynamic table: its value has at most [`REMEMBERED`] bytes, and it is none of
+/// the fields listed here, which rarely recur with the same value or contain secrets.
 fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,

@@ -82,7 +82,7 @@ const fn code() -> HuffmanTables {
 }
 
 /// Decodes the Huffman-coded `input` and appends it to `out`; `None` if it is invalid or decodes to more than `most`
-/// bytes (RFC 7541 §5.2).
+/// bytes (RFC 7541 §5.2). Then, `out` contains the bytes decoded so far.
 pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len() + most;
     let mut window: u64 = 0;

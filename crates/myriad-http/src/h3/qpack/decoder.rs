@@ -31,8 +31,8 @@ pub struct QpackDecoder {
 }
 
 impl QpackDecoder {
-    /// Returns the number of table entries inserted so far. A section whose required insert count is at most this can
-    /// be decoded.
+    /// Returns the number of table entries inserted so far, including evicted ones. A section with a higher required
+    /// insert count must wait.
     pub fn inserted(&self) -> u64 {
         self.table.inserted()
     }

@@ -23,10 +23,10 @@ pub(super) enum EntryName<'a> {
     Literal(Literal<'a>),
 }
 
-/// Parses an instruction, and removes it from `input`. Its decoded strings may have at most `longest` bytes in total.
+/// Parses an instruction, and removes it from `input`. Nothing is removed if the instruction is incomplete.
 ///
-/// Nothing is removed from an incomplete instruction. An instruction is rejected as soon as it is known to exceed the
-/// limit.
+/// An instruction is rejected as soon as the lengths of its strings show that they have more than `longest` decoded
+/// bytes in total. The exact number is only known after Huffman decoding, so the caller must check it again.
 pub(super) fn read<'a>(input: &mut &'a [u8], longest: usize) -> Result<Instruction<'a>, LiteralError> {
     let mut rest = *input;
     let first = *rest.first().ok_or(LiteralError::Partial)?;

@@ -55,7 +55,8 @@ struct SectionTables<'a> {
 
 impl<'a> SectionTables<'a> {
     /// Returns the entry of the static table with this index if `is_static` is true, otherwise the entry of the dynamic
-    /// table with this index relative to the base of the section. Fails if there is no such entry.
+    /// table with this index relative to the base of the section. Fails if there is no such entry, or the section may
+    /// not use it.
     fn entry(self, index: usize, is_static: bool) -> Result<FieldPair<'a>, QpackError> {
         if is_static {
             return STATIC.get(index).copied().ok_or(QpackError::Broken);

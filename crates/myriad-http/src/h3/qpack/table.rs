@@ -38,8 +38,9 @@ pub(in super::super) static STATIC: [(&[u8], &[u8]); 99] = [
     (b"x-forwarded-for", b""), (b"x-frame-options", b"deny"), (b"x-frame-options", b"sameorigin"),
 ];
 
-/// Returns the index of the first static table entry with this name, and the number of entries with it, which are
-/// consecutive. Returns `None` for names that are not in the table, or rare in responses.
+/// Returns the index of the first static table entry with this name, and the number of consecutive entries with it.
+/// (`access-control-allow-headers` has a further entry elsewhere, which is not used.) Returns `None` for names that are
+/// not in the table, or rare in responses.
 pub(super) fn find_name(name: &[u8]) -> Option<(u8, u8)> {
     Some(match name {
         b"age" => (2, 1),
