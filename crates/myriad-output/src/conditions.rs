@@ -9,8 +9,8 @@ use super::ranges;
 use myriad_exchange::exchange::{ContentResponse, Request};
 use myriad_exchange::runtime::Place;
 
-/// Applies the status of `error_page` to the response, and evaluates the conditions of the request, which may turn it
-/// into a 304 or 412.
+/// Applies the status of `error_page` to the response. Evaluates the conditions of the request for a 200 to GET or
+/// HEAD, which may turn the response into a 304 or 412; not if the origin has evaluated the conditions.
 pub(super) fn judge(request: &Request, place: &Place, answer: &mut ContentResponse) {
     if let Some(status) = request.errors.forced_status {
         answer.status = status;
@@ -31,7 +31,8 @@ pub(super) fn judge(request: &Request, place: &Place, answer: &mut ContentRespon
     }
 }
 
-/// Returns whether the conditions result in 304, so that the body is not needed.
+/// Returns whether [`judge`] will turn the response into a 304, so that the body is not needed; false if `error_page`
+/// sets the status.
 #[cfg(feature = "image")]
 pub(super) fn is_unchanged(request: &Request, place: &Place, answer: &ContentResponse) -> bool {
     if request.errors.forced_status.is_some() || !is_whole(request, answer) || answer.conditions_evaluated {

@@ -12,7 +12,8 @@ use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::Place;
 
 /// Starts the head: the status line, and the fields of the server (`Server`, `Strict-Transport-Security`, `Alt-Svc`,
-/// `Date`). `Server`, `Date` and `Alt-Svc` are omitted if the origin's own are sent.
+/// `Date`). `Server`, `Date` and `Alt-Svc` are omitted if the origin's own are sent. `Strict-Transport-Security`
+/// requires a client that uses HTTPS, and `Alt-Svc` a TLS connection.
 pub(super) fn begin(request: &Request, place: &Place, answer: &ContentResponse) -> ResponseText {
     let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
     let mut head = ResponseText::new(answer.status, reason);

@@ -6,8 +6,8 @@ use crate::agents::is_msie6;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::KeepAliveRules;
 
-/// Returns whether the connection must be closed after the current response: it is older than `keepalive_time`, or
-/// `keepalive_disable` applies to the browser.
+/// Returns whether the connection must be closed after the current response: it is older than `keepalive_time`, or it
+/// uses HTTP/1 and `keepalive_disable` applies to the browser (`msie6` only after a POST).
 pub(crate) fn ends(request: &Request, rules: &KeepAliveRules) -> bool {
     let is_old =
         request.received.at_ms.saturating_sub(request.received.connection.accepted_ms) > rules.time_ms;

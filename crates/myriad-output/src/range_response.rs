@@ -43,7 +43,7 @@ pub(super) fn apply_ranges(
 }
 
 /// Returns the value by which `add_header` replaces a validator, empty if it removes the field; `None` if it does not
-/// change the field.
+/// change the field, or if its value cannot be evaluated.
 fn replacement_value(request: &Request, frame: &mut Frame, place: &Place, name: &[u8]) -> Option<Vec<u8>> {
     place.headers.replaced.iter().find(|(replaced, _)| *replaced == name)?;
     let mut value = Vec::new();

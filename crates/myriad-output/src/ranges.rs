@@ -48,8 +48,9 @@ pub(crate) fn plan(
     }
 }
 
-/// Reduces a complete response to the planned ranges. If none is satisfiable, the error is the value of `Content-Range`
-/// for a 416.
+/// Reduces a complete response to the planned ranges; leaves it complete if several ranges of a file are longer than
+/// [`SEVERAL_FROM_FILE`] or cannot be read. If no range is satisfiable, the error is the value of `Content-Range` for
+/// a 416.
 pub(crate) fn apply(answer: &mut ContentResponse, plan: &RangeAction) -> Result<(), String> {
     let length = answer.body.length().unwrap_or(0);
     match plan {

@@ -7,7 +7,7 @@ use myriad_exchange::exchange::{ContentResponse, Request, exchange_buffers, size
 use myriad_exchange::runtime::Place;
 
 /// Returns the rate at which a response is sent, by `X-Accel-Limit-Rate` or `set $limit_rate`, otherwise by
-/// `limit_rate`; `None` for no limit.
+/// `limit_rate`; `None` for no limit, a rate of 0, or an invalid rate.
 pub(super) fn rate(
     request: &Request,
     frame: &mut Frame,

@@ -24,8 +24,9 @@ pub(super) fn is_hit(status: CacheStatus) -> bool {
     matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
 }
 
-/// Appends `Cache-Status` with the entry of this cache, called `name`: hit or reason of the fetch, status of the origin
-/// (`forwarded`), remaining freshness (`ttl_s`), and `reason` as detail.
+/// Appends `Cache-Status` with the entry of this cache, called `name`: hit or reason of the fetch, status of the
+/// origin (`forwarded`), remaining freshness (`ttl_s`), and as detail the status `STALE` or `UPDATING`, or for a
+/// response that was not stored its `reason`.
 pub(super) fn add(
     name: &str,
     (status, shown): (CacheStatus, &CacheReport),

@@ -23,8 +23,8 @@ pub(super) fn covers(offer: &CodingOffer, request: &Request, facts: ProxiedFacts
 }
 
 /// Returns whether `gzip_proxied` permits compression, as in nginx: always with `any`, and with `auth` for a request
-/// with `Authorization`; otherwise by `Expires` if the response has it, otherwise by `Cache-Control`, otherwise by
-/// missing validators.
+/// with `Authorization`; never with `off`; otherwise by `Expires` if the response has it, otherwise by
+/// `Cache-Control`, otherwise by missing validators.
 fn proxied_allows(offer: &CodingOffer, request: &Request, facts: ProxiedFacts) -> bool {
     let rules = offer.proxied;
     if rules.any || rules.auth && request.received.head.fields().has(Known::Authorization) {

@@ -40,7 +40,7 @@ pub(super) struct BrotliSettings {
     pub on: Option<bool>,
     /// `brotli_types`, like [`GzipSettings::types`]; `None` if not configured: then `gzip_types` apply.
     pub types: Option<Vec<String>>,
-    /// `brotli_min_length`, in bytes.
+    /// `brotli_min_length`, in bytes; unused if `brotli` is not configured.
     pub min_length: u64,
     /// `brotli_comp_level`, 0 to 11.
     pub comp_level: u8,
@@ -55,7 +55,7 @@ pub(super) struct ZstdSettings {
     pub on: Option<bool>,
     /// `zstd_types`, like [`GzipSettings::types`]; `None` if not configured: then `gzip_types` apply.
     pub types: Option<Vec<String>>,
-    /// `zstd_min_length`, in bytes.
+    /// `zstd_min_length`, in bytes; unused if `zstd` is not configured.
     pub min_length: u64,
     /// `zstd_comp_level`, 1 to 22.
     pub comp_level: u8,

@@ -7,8 +7,9 @@ use super::expires::is_decorated;
 use myriad_exchange::exchange::{Request, exchange_buffers};
 use myriad_exchange::runtime::Place;
 
-/// Appends the `add_header` fields to the head of a response. A value may read the previous fields (`$sent_http_*`).
-/// Responses with personal content (`personal`) receive no freshness fields.
+/// Appends the `add_header` fields that apply to `status` to the head of a response. A value may read the previous
+/// fields (`$sent_http_*`). Fields without a value are omitted; so are `Cache-Control` and `Expires` of a response
+/// with personal content (`personal`), and `Content-Encoding` of a precompressed file.
 pub(crate) fn add(
     request: &mut Request,
     frame: &mut Frame,

@@ -43,7 +43,7 @@ pub(super) struct ImageFilter {
     pub(super) formats: Vec<OutputFormat>,
 }
 
-/// Stores the compiled settings of a configuration level in `features`, if it has `image_filter`.
+/// Stores the compiled settings of a configuration level in `features`, if its `image_filter` is not `off`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -48,8 +48,8 @@ impl Filter<Exchange> for Addition {
         false
     }
 
-    /// Adds the responses to a 200 of a main request; subrequests are excluded, so that pages that add each other do
-    /// not recurse.
+    /// Adds the responses to an uncompressed 200 with a listed media type. Responses of subrequests are excluded, so
+    /// that pages that add each other do not recurse.
     fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let is_page = answer.status == 200 && !exchange.request.is_subrequest();
         if !is_page || is_packed(answer) || !self.changes(answer.bare_media_type()) {

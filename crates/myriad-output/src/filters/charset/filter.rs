@@ -179,7 +179,7 @@ pub fn names_utf8(exchange: &mut Exchange, media_type: &[u8]) -> bool {
         && evaluated(request, frame, &charset.name).is_some_and(|name| name.eq_ignore_ascii_case(b"utf-8"))
 }
 
-/// Evaluates the name of a charset; `None` for `off` and an empty value.
+/// Evaluates the name of a charset; `None` for `off`, an empty value, and a value that cannot be evaluated.
 fn evaluated(request: &Request, frame: &mut Frame, template: &Template) -> Option<Vec<u8>> {
     let mut name = Vec::new();
     // A name that cannot be evaluated counts as `off`; the response itself is valid.

@@ -62,8 +62,8 @@ impl SsiBody {
         }
     }
 
-    /// Returns whether more of the page may be parsed: the limits are not reached, and no include with `wait` is
-    /// pending.
+    /// Returns whether more of the page may be parsed: it is not complete, the limits are not reached, and the last
+    /// waiting part is not an include with `wait`.
     fn may_read(&self) -> bool {
         let waits = matches!(self.parts.back(), Some(PendingPart::Include(include)) if include.wait);
         !self.is_complete && !waits && self.parts.len() < PARTS && self.text_bytes < TEXT

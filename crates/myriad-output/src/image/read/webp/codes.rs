@@ -39,7 +39,8 @@ pub(super) fn check(data: &[u8], size: ImageSize, room: u64) -> Result<(), Image
     check_stream(data.get(5..).unwrap_or_default(), size, room)
 }
 
-/// Returns an error if the prefix codes in the data of an `ALPH` chunk take more than `room` bytes, or are invalid.
+/// Returns an error if the prefix codes in the data of an `ALPH` chunk take more than `room` bytes, or are invalid;
+/// accepts data without prefix codes.
 pub(super) fn check_alpha(data: &[u8], size: ImageSize, room: u64) -> Result<(), ImageError> {
     match data.split_first() {
         Some((head, stream)) if head & 3 == 1 => check_stream(stream, size, room),
