@@ -1,5 +1,5 @@
-//! Adaptive validity (`*_cache_adaptive`): limits the validity of a page to half the time for which its content is
-//! known to be equal.
+//! Adaptive validity (`*_cache_adaptive`): limits the validity that a response sets, in general to half the time for
+//! which the content of the page is known to be equal ([`PageHistory::limit`]).
 //!
 //! A refreshed page is compared with the page that it replaces. If it differs although no purge covers it, the page is
 //! fetched again at once, unless its noise is known and it has changed at each refresh; and a third time if these two
@@ -46,8 +46,11 @@ pub(crate) struct Fetched {
 
 /// Sets the history of a page whose body is complete, and limits its lifetime (`*_cache_adaptive`). Does nothing
 /// without the directive, or if the response does not specify the lifetime. A page with a lifetime of at most the
-/// configured minimum is not compared and gets no history. Returns the check for which the page must be fetched again;
-/// `None` if no further fetch is needed.
+/// configured minimum is not compared and gets no history.
+///
+/// The page is compared with the page that it replaces; if there is none, or its body is only on disk, or its status,
+/// media type or redirect target differs, the page gets a new history. Returns the check for which the page must be
+/// fetched again; `None` if no further fetch is needed.
 pub(crate) fn assess(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -82,7 +85,8 @@ pub(crate) fn assess(
 }
 
 /// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the stored page to
-/// `meta`. Does nothing without `*_cache_adaptive`.
+/// `meta`; without one, `meta` gets a history that begins when the page was stored. Does nothing without
+/// `*_cache_adaptive`.
 pub(crate) fn confirm(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -98,7 +102,7 @@ pub(crate) fn confirm(
     meta.facts.stored_lifetime = lifetime.into();
 }
 
-/// Returns whether the status, the media type and the target of a redirect are those of the stored page.
+/// Returns whether the status, the media type and the target of a redirect (`Location`) are those of the stored page.
 fn has_same_head(stored: &Page, meta: &PageMeta) -> bool {
     let (stored, new) = (stored.meta(), meta.view());
     let location = |lines: &[u8]| {
@@ -174,8 +178,8 @@ fn compare(
     (found.history, next)
 }
 
-/// Reports a change that no purge announced: in the error log, and in the log of the zone's purges. The texts are the
-/// page before and after the change.
+/// Reports a change that no purge announced: in the error log (level `notice`), and in the log of the zone's purges.
+/// `before` and `after` are the bodies of the page; the reports contain an excerpt of each at the difference.
 fn report(
     exchange: &Exchange,
     cache: &CachePlace,

@@ -51,7 +51,9 @@ pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut
     }
 }
 
-/// Sends a 103 response with hints from `stale`, the expired page that is fetched again, if the request wants hints.
+/// Sends a 103 response with hints from `stale`, the expired page that is fetched again, if [`is_wanted`] returns true
+/// for the request. Sends nothing if the page is not HTML with status 200 and its body in memory, or loads no resources
+/// early.
 pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
     if let Some(page) = stale.filter(|_| is_wanted(request)) {
         send_hints(request, page);
@@ -59,7 +61,8 @@ pub(crate) fn of_page(request: &Request, stale: Option<&Page>) {
 }
 
 /// Sends a 103 response with hints from the shared page, if that page is in memory, to a client whose request is passed
-/// to the origin. The cache key of the request is written for this look-up and restored afterwards.
+/// to the origin, under the conditions of [`of_page`]. The cache key of the request is written for this look-up and
+/// restored afterwards.
 pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) {
     if !is_wanted(&exchange.request) {
         return;
@@ -77,8 +80,8 @@ pub(crate) fn of_shared_page(exchange: &mut Exchange, cached: CacheContext<'_>) 
     request.cache.key = own;
 }
 
-/// Returns whether a 103 response with hints is sent: for navigation requests of browsers over HTTP/2 or HTTP/3, where
-/// `early_hints_stored` is on.
+/// Returns whether a 103 response with hints may be sent: for GET requests of browsers that navigate (`Sec-Fetch-Mode:
+/// navigate`), over HTTP/2 or HTTP/3, where `early_hints_stored` is on; not for subrequests.
 ///
 /// HTTP/1 is excluded: browsers ignore hints there, and interim responses cause too many failures.
 fn is_wanted(request: &Request) -> bool {

@@ -14,7 +14,8 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{DecisionSink, Exchange, ExplainedDecision, Request};
 use myriad_exchange::runtime::{CachePlace, OriginLabel, OriginPlace, OriginTarget};
 
-/// Reports the handler of the location, the target of the origin, and the scripts that the origin would execute.
+/// Reports the handler of the location, the target of the origin (empty for an upstream group), and the scripts that
+/// the origin would execute. Does nothing for a request that is not explained.
 pub(crate) fn content(exchange: &mut Exchange, origin: &OriginPlace) {
     let Some(sink) = exchange.request.received.sink.clone() else { return };
     let handler = label(&exchange.request).map_or("", |label| label.handler.as_str()).to_owned();
@@ -114,7 +115,8 @@ pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     stopped(exchange)
 }
 
-/// Reports the effect of the next step, which is not executed, and ends the explanation.
+/// Reports the effect of the next step, which is not executed, and ends the explanation. The anonymous request of a
+/// known visitor gets the status [`esi::USELESS_FETCH`] instead, if its page is on disk and not for known visitors.
 pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &JourneyStep) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     if let JourneyStep::Open(page, _) = next
@@ -156,7 +158,8 @@ fn stopped(exchange: &Exchange) -> PhaseStep {
     PhaseStep::wait(async |_: &mut Exchange| PhaseStep::Error(500))
 }
 
-/// Describes the effect of a step that waits for the request body, the disk or another request, or refreshes a page.
+/// Describes the effect of a step that waits for the request body, the disk or another request, or refreshes a page;
+/// empty for other steps.
 fn effect(next: &JourneyStep) -> &'static str {
     match next {
         JourneyStep::Gather => "looked up when the body has been received, because the key may contain it",

@@ -3,7 +3,8 @@
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::OriginPlace;
 
-/// Returns whether a header field of the client is not forwarded to the origin because `Connection` lists it.
+/// Returns whether a header field of the client is not forwarded to the origin because `Connection` lists it. False if
+/// the location forwards no fields of the client.
 ///
 /// The cache key or the secondary key may contain the field, although the origin did not get it. The stored page would
 /// then be wrong for clients that send the same value without listing it in `Connection`.

@@ -14,10 +14,12 @@ use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::key::of_other_codings;
 
-/// Invalidates pages after the response to a request with an unsafe method.
+/// Invalidates pages after the response to a request with an unsafe method, if `*_cache_invalidate` includes the
+/// status.
 ///
 /// Depending on the configuration, these are the pages of the request's URI and of the URIs on this host that the
-/// response names, or only the latter. Fetches in flight are included. The client gets the response afterwards.
+/// response names (`Location`, `Content-Location`), or only the latter. Fetches in flight are included. The client gets
+/// the response afterwards.
 pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(invalidated) = invalidates(request.received.head.method(), head.status, &cache.rules) else {

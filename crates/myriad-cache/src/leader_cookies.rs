@@ -9,8 +9,9 @@ use myriad_policy::client_retains_cookie;
 
 use crate::journey_step::CacheContext;
 
-/// Appends the cookies of the origin's response to `answer` if this request fetched the page. Left out are cookies that
-/// the location hides, and impersonal cookies that the client has and that were not sent to the origin.
+/// Appends the cookies of the origin's response, and the cookie of `sticky`, to `answer` if this request fetched the
+/// page. Left out are cookies that the location hides, and impersonal cookies that the client has and that were not
+/// sent to the origin.
 ///
 /// Cookies of a response with `X-Accel-Redirect` are not included: they are carried to the response of the other
 /// location.

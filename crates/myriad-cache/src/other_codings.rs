@@ -89,7 +89,7 @@ pub(crate) fn shared_fallback(request: &Request) -> Option<Page> {
 }
 
 /// Returns whether the origin can select a coding for the client: it gets the client's `Accept-Encoding`, and its
-/// response is sent to the client unchanged.
+/// response is sent to the client unchanged. False for subrequests, for slices, and where `Vary` is ignored.
 fn reach_origin(request: &Request, origin: &OriginPlace, cache: &CachePlace) -> bool {
     origin.request.pass_fields
         && !origin.protocol.replaces(Known::AcceptEncoding)

@@ -26,7 +26,8 @@ pub(crate) fn needs_body(request: &Request, cache: &CachePlace, reason: BypassRe
         && request.upload.body.length().is_some_and(|length| length <= MAX_BODY)
 }
 
-/// Returns whether a request that bypasses the cache for `reason` uses it nevertheless. If so, `*_cache_bypass` and
+/// Returns whether a request that bypasses the cache for `reason` uses it nevertheless: a condition of `*_cache_share`
+/// is true, and the method is GET, HEAD or POST, without a body that is still to be read. If so, `*_cache_bypass` and
 /// `*_no_cache` no longer apply to it, and a POST is processed as a GET without body.
 ///
 /// Rules that protect visitors still apply: personal cookies, `Authorization`, upgrades.

@@ -110,7 +110,8 @@ pub(crate) fn is_repeatable(request: &Request) -> bool {
 }
 
 /// Returns whether the request is sent to the origin with all its fields and its response not shared: because the
-/// response will not be stored, or because the request must not be sent twice.
+/// response will not be stored, or because the request must not be sent twice and its cookies would be hidden. Always
+/// false if `shared_fetch_headers` is off.
 pub(crate) fn is_fetched_alone(
     exchange: &mut Exchange,
     cache: &CachePlace,

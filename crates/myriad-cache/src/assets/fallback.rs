@@ -12,8 +12,9 @@ use super::{is_asset, key_of, of};
 use crate::journey_step::{CacheContext, JourneyStep};
 use crate::serve;
 
-/// Replaces a 404 or 410 response by the file that `cache_keep_assets` has stored for the request, unless there is none
-/// or its retention time is over. Other steps are unchanged.
+/// Replaces a 404 or 410 response by the file that `cache_keep_assets` has stored for the request. The response is
+/// unchanged if stored files do not apply to the request ([`asset_key`]), if the file is not stored, or if its
+/// retention time is over. Other steps are unchanged.
 pub(crate) fn replace_missing(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -29,8 +30,9 @@ pub(crate) fn replace_missing(
     }
 }
 
-/// Returns the cache key under which the requested file may be stored by `cache_keep_assets`; `None` if stored files do
-/// not apply to the request.
+/// Returns the cache key under which the requested file may be stored by `cache_keep_assets`. `None` without the
+/// directive, for methods other than GET and HEAD, for paths that are not those of style sheets or scripts, for
+/// requests that the server makes itself (such as subrequests), and for requests that are only explained.
 fn asset_key(request: &Request) -> Option<Vec<u8>> {
     of(request)?;
     let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();
@@ -60,7 +62,8 @@ fn find(exchange: &mut Exchange, cached: CacheContext<'_>, key: &[u8], answer: C
     })
 }
 
-/// Serves the stored file in `page`; serves `answer` instead if the retention time of the file is over.
+/// Serves the stored file in `page`; serves `answer` instead if the retention time of the file is over, or if the file
+/// cannot be served at once.
 fn serve(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -40,7 +40,8 @@ fn of(request: &Request) -> Option<AssetRetention> {
     request.place().features.get::<AssetRetention>().copied()
 }
 
-/// Returns whether the extension of a path is that of a style sheet or a script.
+/// Returns whether the extension of a path is that of a style sheet or a script: `css`, `js` or `mjs`, in upper or
+/// lower case.
 fn is_asset(path: &[u8]) -> bool {
     let extension = path.rsplit(|byte| *byte == b'.').next().unwrap_or_default();
     [&b"css"[..], b"js", b"mjs"].iter().any(|asset| extension.eq_ignore_ascii_case(asset))

@@ -53,8 +53,8 @@ pub(crate) fn store_assets(exchange: &Exchange, cached: CacheContext<'_>, meta: 
     });
 }
 
-/// Stores a file referenced by a page. Does nothing if [`file_of`] rejects the file, or if the same version was stored
-/// less than a quarter of the retention time ago.
+/// Stores a file referenced by a page. Does nothing if the file cannot be read, if [`file_of`] rejects it, or if the
+/// same version was stored less than a quarter of the retention time ago.
 async fn store_asset(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,
@@ -81,8 +81,8 @@ async fn store_asset(
     }
 }
 
-/// Returns the file's modification time as text; `None` if the response is not an uncompressed file that any client may
-/// get, or if the file is empty or longer than [`MAX_ASSET`].
+/// Returns the file's modification time as text; `None` unless the response has status 200 and is an uncompressed file
+/// that any client may get, with a length from 1 to [`MAX_ASSET`] bytes.
 fn file_of(answer: &mut SubrequestResponse) -> Option<Vec<u8>> {
     let is_restricted = is_restricted(answer);
     let ResponseSource::File(entry) = &answer.response.source else { return None };

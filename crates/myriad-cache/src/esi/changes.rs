@@ -14,8 +14,8 @@ const PURGE: &[u8] = b"x-myriad-private-purge";
 /// Watch on a known visitor's request (`esi_known_cookies`) to an origin, which may change the visitor's private
 /// content.
 ///
-/// Dropping it records the change if there may have been one, before the client gets the response; also if the client
-/// has disconnected.
+/// Dropping the watch invalidates the visitor's stored parts if the content may have changed, before the client gets
+/// the response; also if the client has disconnected.
 pub(crate) struct ChangeWatch {
     /// Known cookies of the visitor, joined by semicolons, which cookies cannot contain.
     ///
@@ -26,8 +26,8 @@ pub(crate) struct ChangeWatch {
     changes: bool,
 }
 
-/// Starts to watch a request to an origin; `None` without `esi` or if the visitor has no known cookies. An unsafe
-/// method counts as a change.
+/// Starts to watch a request to an origin; `None` without `esi` or if the visitor has no known cookies. A method other
+/// than GET, HEAD and OPTIONS counts as a change.
 pub(crate) fn watch(request: &Request) -> Option<ChangeWatch> {
     let known = &rules::of(request)?.cookies;
     let head = &request.received.head;
@@ -37,7 +37,8 @@ pub(crate) fn watch(request: &Request) -> Option<ChangeWatch> {
 }
 
 impl ChangeWatch {
-    /// Detects a change reported by the head of the origin's response, or a known cookie that the response sets.
+    /// Detects a change in the head of the origin's response: `X-Myriad-Private-Purge`, `X-LiteSpeed-Purge` with
+    /// `private`, or a known cookie that the response sets.
     pub(crate) fn check_response(&mut self, head: &ResponseHead) {
         let fields = &head.fields;
         let sets_cookie = || {

@@ -50,7 +50,8 @@ const MAX_WORD: usize = 96;
 const SAMPLE_INTERVAL: u64 = 100;
 /// Minimum time in milliseconds between the first comparison of a page for a class and the second one.
 const MIN_PAUSE_MS: u64 = 10_000;
-/// Maximum time in milliseconds for which a permitted page is not compared again, however often it is requested.
+/// Maximum of [`Permission::pause_ms`] in milliseconds: from this pause on, further comparisons without a difference do
+/// not extend the pause.
 const MAX_PAUSE_MS: u64 = 600_000;
 /// Maximum number of permissions that are stored, each for one version of a page and one class of visitors.
 const PERMISSIONS: u64 = 65_536;
@@ -60,7 +61,7 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Permission for a class of visitors to get a version of a stored page.
 #[derive(Clone, Copy)]
 struct Permission {
-    /// Time of the last comparison, in milliseconds.
+    /// Time of the request that caused the last comparison, in milliseconds since the epoch.
     compared_ms: u64,
     /// Minimum time until the next comparison, in milliseconds.
     pause_ms: u64,
@@ -106,7 +107,7 @@ static RESULTS: LazyLock<Results> = LazyLock::new(|| Results {
     seen: Mutex::new(Lru::new(2 * PERMISSIONS)),
     running: Mutex::default(),
 });
-/// Number of requests of known visitors for pages that are permitted for their class.
+/// Number of requests of known visitors for pages that are permitted for their class, since the start of the process.
 static SERVED: AtomicU64 = AtomicU64::new(0);
 
 /// Comparison for which other visitors of the same class wait. Dropping it wakes them.
@@ -143,7 +144,7 @@ pub(super) enum Access {
     Compared(NextComparison),
 }
 
-/// Comparison to begin.
+/// Comparison to begin, with the guard for other visitors that wait for the result; `None` if no other visitor waits.
 #[derive(Default)]
 pub(super) struct NextComparison(Option<AwaitedComparison>);
 
@@ -161,7 +162,11 @@ pub(super) fn is_permitted_for_some(request: &Request, version: &str) -> bool {
 }
 
 /// Returns whether visitors of a class get a stored page that requires a comparison. Otherwise the request goes to the
-/// origin, and [`check_response`] handles the result.
+/// origin, and [`check_response`] handles the result. Without a class (`None` or an invalid name), the request goes to
+/// the origin.
+///
+/// If another visitor of the class is being compared for the page, a GET request waits for the result, for [`MAX_WAIT`]
+/// at most; but only if an earlier version of the page was permitted for the class.
 pub(super) async fn check(request: &Request, class: Option<&[u8]>, version: &str) -> Access {
     let now = request.received.at_ms;
     let Some(class) = class.filter(|class| is_word(class)) else {
@@ -214,7 +219,9 @@ pub(super) fn begin(
     *pending.0.borrow_mut() = Some(Comparison { visitor, in_flight, awaited });
 }
 
-/// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains.
+/// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains. A response
+/// without a permission (no class or no version) ends the waits of other visitors for this page and class: their
+/// requests are sent to the origin. Does nothing for other requests.
 pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
     // Only responses to requests of `begin` are searched.
     let Some(pending) = request.outcome.feature_state.get::<PendingComparison>() else { return };

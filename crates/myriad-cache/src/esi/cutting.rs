@@ -90,9 +90,9 @@ impl Cutting {
         Bytes::from(std::mem::take(&mut self.collected.text))
     }
 
-    /// Returns the rest of the text and the ESI holes of the page. Rejected includes are logged; with one, a page for
-    /// known visitors loses its holes and its mark. If the page retains the mark, records that its host sends such
-    /// pages.
+    /// Returns the rest of the text and the ESI holes of the page. Rejected includes and unclosed tags are logged; with
+    /// one, a page for known visitors loses its holes and its mark. If the page retains the mark, records that its host
+    /// sends such pages.
     pub(crate) fn finish(mut self, request: &Request) -> (Bytes, PageHoles) {
         let refused = self.cutter.finish(&mut self.collected);
         let HoleCollector { text, mut holes, .. } = self.collected;
@@ -129,7 +129,7 @@ impl Cutting {
     }
 }
 
-/// Returns the ESI holes of a stored page; `None` if it has none.
+/// Returns the ESI holes of a stored page; `None` if it has no data about holes, or if that data is damaged.
 pub(super) fn cut_of(page: &Page) -> Option<PageHoles> {
     PageHoles::decode(page.meta().cut(), page.body_len())
 }

@@ -41,13 +41,14 @@ impl HostState {
 static HOST_STATES: LazyLock<(RandomState, Mutex<Lru<u64, HostState>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(HOSTS))));
 
-/// Records that a host has sent a page with ESI markup for known visitors. `now` is in milliseconds.
+/// Records that a host has sent a page with ESI markup for known visitors. `now` is in milliseconds since the epoch.
 pub(super) fn record_cutting(host: &[u8], now: u64) {
     HOST_STATES.1.lock().insert(HOST_STATES.0.hash_one(host), HostState::Cuts(now + CUTS_MS), 1);
 }
 
-/// Returns whether a known visitor's request may cause a shared fetch (for all clients): the host is known to send ESI
-/// markup, or the last attempt is more than a minute old. In the second case, this counts as an attempt.
+/// Returns whether a known visitor's request may cause a shared fetch (for all clients). True if the host has sent ESI
+/// markup for known visitors within [`CUTS_MS`]. Otherwise true if no fetch was tried within [`PAUSE_MS`]; this then
+/// counts as an attempt.
 pub(super) fn may_fetch(host: &[u8], now: u64) -> bool {
     let host = HOST_STATES.0.hash_one(host);
     let mut seen = HOST_STATES.1.lock();

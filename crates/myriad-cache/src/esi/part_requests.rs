@@ -61,7 +61,7 @@ struct PartRequester {
     sends_cookies: bool,
     rules: EsiRules,
     until: Instant,
-    /// True once a failed part was logged, or if none is.
+    /// True once a failed part was logged, or if failures are not logged.
     failure_logged: Cell<bool>,
 }
 
@@ -89,7 +89,7 @@ pub(super) struct PartOwner {
     pub purges: Arc<RecentPurges>,
 }
 
-/// Returns the target of the request for the class of a visitor, if parts of a page are requested together.
+/// Returns the target of the request for the class of a visitor; `None` if no parts of the page are requested together.
 pub(super) fn class_target(cut: &PageHoles) -> Option<Box<[u8]>> {
     let argument = cut.joint.as_deref()?;
     let (prefix, _) = cut.holes.iter().find_map(|hole| joint_name(&hole.include.src, argument))?;
@@ -283,7 +283,7 @@ impl PartRequester {
     }
 
     /// Requests the parts in `list` with one request, fills the holes of each part that the combined response contains,
-    /// and removes the part from `list`.
+    /// and removes the part from `list`. The error is a message; parts that arrived before the error remain filled.
     async fn request_parts(&self, prefix: &[u8], list: &mut Vec<JointPart>) -> Result<(), String> {
         let names: Vec<&[u8]> = list.iter().map(|named| &*named.name).collect();
         let target = [prefix, &names.join(&b","[..])].concat();
@@ -360,8 +360,9 @@ impl PartRequester {
         }
     }
 
-    /// Creates the subrequest for an ESI part, with the client's own fields or with [`Visitor::fields`]. Variables of
-    /// the page are not set in it. `None` for an invalid target.
+    /// Creates the subrequest for an ESI part, with the client's own fields or with [`Visitor::fields`]; without
+    /// `Cookie` unless `sends_cookies` is set. Variables of the page are not set in it. `None` for an invalid target,
+    /// and if subrequests are too numerous or nested too deeply.
     fn child(&self, target: &[u8]) -> Option<Box<Exchange>> {
         let (path, args) = subrequest::target(target)?;
         let mut child = subrequest::begin(&mut self.exchange.borrow_mut(), &path, args).ok()?;
@@ -383,7 +384,7 @@ impl PartRequester {
     }
 
     /// Stores an ESI part for its visitor for `keep_s` seconds, at most for the `valid=` time of `esi_private_cache`;
-    /// not at all with 0.
+    /// not at all with 0, or if the part is for all clients.
     fn store_part(
         &self,
         src: &[u8],
@@ -416,7 +417,8 @@ impl PartRequester {
     }
 }
 
-/// Returns the number of seconds for which a response may be stored for its visitor; 0 if it must not be stored.
+/// Returns the number of seconds for which a response may be stored for its visitor (`max-age`); 0 without `max-age`,
+/// and with `no-store` or `no-cache`.
 fn storable_s(answer: &SubrequestResponse) -> u64 {
     let values = answer.fields(b"cache-control");
     let control = CacheControl::parse(values.iter().map(|value| &value[..]));

@@ -144,7 +144,8 @@ pub(super) fn get<'a>(
 }
 
 /// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded or a purge
-/// covered the part since the request began, or the part is larger than a visitor's maximum.
+/// covered the part since the request began, or the part is larger than a visitor's maximum. The part is not stored
+/// either if the visitor's parts exceed the share of the client's network in the memory ([`NETWORK_SHARE`]).
 pub(super) fn store_part(visitor: &Visitor, request: &InFlight, part: NewPart<'_>, bounds: PrivateCache) {
     let NewPart { target, bytes, until_ms, labels } = part;
     let part = StoredPart { target: target.into(), bytes, until_ms, purges: request.purges.clone(), labels };
@@ -188,7 +189,8 @@ impl PartStore {
     }
 
     /// Stores an ESI part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same
-    /// client network, then the oldest of all visitors.
+    /// client network, then the oldest of all visitors. Does nothing if the part exceeds a visitor's maximum, or if the
+    /// request is no longer in flight.
     fn store_part(&mut self, visitor: &Visitor, request: u64, part: StoredPart, bounds: PrivateCache) {
         if part.weight() as u64 > bounds.visitor || !self.in_flight.contains_key(&request) {
             return;

@@ -57,8 +57,8 @@ static USELESS_PAGES: LazyLock<(RandomState, Mutex<Lru<u64, UselessPage>>)> =
     LazyLock::new(|| (RandomState::new(), Mutex::new(Lru::new(USELESS))));
 
 /// Returns whether a request with personal cookies may get a shared page: it is a GET or HEAD of a client (no
-/// subrequest), all its personal cookies are known cookies (`esi_known_cookies`) or part of the cache key, and it has a
-/// known cookie.
+/// subrequest, and no request of the server itself), all its personal cookies are known cookies (`esi_known_cookies`)
+/// or part of the cache key, and it has a known cookie.
 pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
     let Some(rules) = rules::of(request).filter(|rules| !rules.cookies.known.is_empty()) else {
         return false;
@@ -100,7 +100,7 @@ pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> Jo
 }
 
 /// Returns the reason stored with a page why it is not for known visitors, or must be compared; `None` if there is
-/// none.
+/// none, or if it is not UTF-8.
 fn why(page: &Page) -> Option<Box<str>> {
     let why = PageHoles::why_of(page.meta().cut())?;
     String::from_utf8(why.into_vec()).ok().map(Into::into)
@@ -142,8 +142,8 @@ fn would_be_useless(request: &Request, next: &JourneyStep) -> bool {
 }
 
 /// Returns a request like that of an anonymous visitor for the same page, with the visitor's cookies in the cache key,
-/// and the hash of the page. `None` if a recent fetch found the page not marked for known visitors, or if no such
-/// request can be created.
+/// and the hash of the page. `None` if a recent fetch found the page not marked for known visitors (the origin's reason
+/// is then recorded for `$upstream_cache_reason`), or if no such request can be created.
 fn anonymous_request(exchange: &mut Exchange, shared: &SharedFetch) -> Option<(u64, Box<Exchange>)> {
     let request = &exchange.request;
     let head = &request.received.head;
@@ -225,7 +225,8 @@ async fn page(exchange: &mut Exchange, cache: &CachePlace) -> Option<ContentResp
 }
 
 /// Returns the class of a visitor. If it is not stored, and this version of the page is permitted for some class,
-/// requests it together with the parts of the page.
+/// requests it together with the parts of the page. `None` if the class is still unknown then, if the page requests no
+/// parts together, or if no parts are stored (`esi_private_cache off`).
 async fn personal_class(
     exchange: &mut Exchange,
     visitor: &Visitor,

@@ -31,7 +31,7 @@ use super::visitor::{Digest, Visitor, VisitorRequest, digest};
 /// Response field by which an origin permits that a response is stored for its visitor. The value is the maximum time
 /// in seconds.
 const FIELD: &[u8] = b"x-myriad-private-cache";
-/// Maximum length in bytes of a response that is stored.
+/// Maximum length in bytes of the body of a response that is stored.
 const MAX_RESPONSE: usize = 128 << 10;
 /// Start of the key of a response among the visitor's parts. It is not a target of a part, which begins with a slash.
 const KEY: &[u8] = b"response ";
@@ -84,7 +84,9 @@ struct PendingResponse {
 #[derive(Default)]
 struct Pending(RefCell<Option<PendingResponse>>);
 
-/// Looks up the response to a known visitor's request. If it is missing, [`store`] stores that of the origin.
+/// Looks up the response to a known visitor's request. If it is missing, [`store`] stores that of the origin. Returns
+/// `NotPrivate` if no condition of `esi_private_responses` is true, for a method other than GET, for a request with a
+/// body, and for a visitor without a session cookie. The error is that of a condition that cannot be evaluated.
 pub(super) fn look_up(exchange: &mut Exchange, cache: &CachePlace) -> Result<PrivateLookup, EvalError> {
     let Exchange { request, frame } = exchange;
     let Some(rules) = rules::of(request).filter(|rules| !rules.responses.is_empty()) else {
@@ -115,8 +117,9 @@ pub(super) fn look_up(exchange: &mut Exchange, cache: &CachePlace) -> Result<Pri
     Ok(PrivateLookup::Missing)
 }
 
-/// Stores the origin's response to a request of [`look_up`] for its visitor, if the origin permits it. The body of the
-/// response is then read, and replaced by one that returns the same data.
+/// Stores the origin's response to a request of [`look_up`] for its visitor, if the origin permits it ([`storable_s`])
+/// and the body has at most [`MAX_RESPONSE`] bytes. The body of the response is read for this, and replaced by one that
+/// returns the same data.
 pub(crate) async fn store(request: &Request, response: &mut OriginResponse) {
     // Only requests for which `look_up` returned `Missing` have this state.
     let Some(pending) = request.outcome.feature_state.get::<Pending>() else { return };
@@ -153,7 +156,9 @@ fn key_of(request: &Request) -> Vec<u8> {
     [KEY, &digest].concat()
 }
 
-/// Returns the number of seconds for which a response may be stored for its visitor; 0 if it must not be stored.
+/// Returns the number of seconds for which a response may be stored for its visitor ([`FIELD`]). 0 without a valid
+/// number, for a status other than 200, with a field of [`FORBIDDING`], and for a response that varies by `*` or by a
+/// field that the key omits, other than `Cookie` and `Accept-Encoding`.
 fn storable_s(head: &ResponseHead) -> u64 {
     let fields = &head.fields;
     let varies_otherwise = |value: &[u8]| {

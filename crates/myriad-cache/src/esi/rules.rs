@@ -27,7 +27,7 @@ pub(super) struct EsiRules {
     pub responses: Predicates,
 }
 
-/// Compiles the `esi*` settings of a location.
+/// Compiles the `esi*` settings of a location where `esi` is on.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

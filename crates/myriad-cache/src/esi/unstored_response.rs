@@ -99,8 +99,7 @@ struct PassedBody {
     whole: Option<Vec<u8>>,
     /// Body that fills the includes, once the page is received completely.
     then: Option<BoxBody>,
-    /// Copy of the exchange for the body that fills the page; `None` if the includes are not filled, or once that body
-    /// was created.
+    /// Copy of the exchange, for log messages and for the body that fills the page; `None` after the end of the page.
     exchange: Option<Box<Exchange>>,
 }
 
@@ -126,7 +125,8 @@ impl PassedBody {
         }
     }
 
-    /// Finishes the page: returns its last text, or creates the body that fills it and returns `None`.
+    /// Finishes the page. For a page that is filled, creates the body that fills it and returns `None`. Otherwise
+    /// returns the last text; `None` if it is empty.
     fn finish(&mut self) -> Option<Bytes> {
         let (cutting, mut exchange) = (self.cutting.take()?, self.exchange.take()?);
         let (text, cut) = cutting.finish(&exchange.request);
@@ -148,7 +148,7 @@ impl PassedBody {
     }
 
     /// Collects a page whose includes are filled. If it becomes longer than [`MAX_FILLED`], an error is logged and the
-    /// page is sent unfilled, starting with the collected text.
+    /// page is sent unfilled, starting with the collected text. Returns the text of any other page as it arrives.
     fn poll_whole(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         loop {
             match ready!(self.poll_text(cx)) {

@@ -98,9 +98,10 @@ impl Visitor {
     }
 }
 
-/// Returns the header fields of requests for parts if several visitors may have the same known cookies: those of a
-/// shared fetch (only `Host` without `shared_fetch_headers`) except `Authorization`, `X-Forwarded-Proto`, the known
-/// cookies and the cookies in the cache key.
+/// Returns the header fields of requests for parts if several visitors may have the same known cookies: the fields of a
+/// shared fetch without `Authorization` (only `Host` if `shared_fetch_headers` is off), the request's
+/// `X-Forwarded-Proto`, and a `Cookie` field with the known cookies and with those of a shared fetch, which are in the
+/// cache key.
 fn shared_fields(request: &Fields, known: &[&[u8]], shared: &SharedFetch) -> Fields {
     let shared_headers =
         shared.fields_for_origin(request, false, &VaryRule::default(), false).map(|told| told.fields);
@@ -136,7 +137,8 @@ pub(super) fn known_pairs<'a>(fields: &'a Fields, known: &PersonalCookies) -> Sm
     all
 }
 
-/// Returns the marks for known cookies: one for each session cookie, and one for all cookies together.
+/// Returns the marks for known cookies: one for each session cookie (the first [`MAX_SESSIONS`] of them), and one for
+/// all cookies together.
 pub(super) fn marks_of(cookies: &[&[u8]], sessions: &PersonalCookies) -> Marks {
     let secrets = cookies.iter().filter(|pair| is_secret(pair, sessions));
     let mut marks: Marks = secrets.take(MAX_SESSIONS).map(|pair| digest(b"cookie", &[pair])).collect();

@@ -116,8 +116,8 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
 }
 
 /// Returns whether the origin gets the requested host. Over HTTP, a configured `Host` or `X-Forwarded-Host` field must
-/// contain it. Over protocols with an environment (such as FastCGI), the client's fields are forwarded, unless
-/// `HTTP_HOST` is configured as a fixed value.
+/// contain it. Over protocols with an environment (such as FastCGI), a configured `HTTP_HOST` must contain variables;
+/// without one, the client's fields must be forwarded (`*_pass_request_headers`).
 fn forwards_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
     let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {

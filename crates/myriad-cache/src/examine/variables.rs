@@ -1,6 +1,7 @@
 //! Names of the variables in a text of the configuration that is not compiled yet.
 
-/// Returns the names of the variables in a configuration text, in order; `None` if a `$` is not followed by a name.
+/// Returns the names of the variables in a configuration text, in order; `None` if a `$` is not followed by a name, or
+/// a `${` has no closing brace.
 pub(super) fn variables(text: &str) -> Option<Vec<&str>> {
     let mut names = Vec::new();
     let mut rest = text;

@@ -13,7 +13,8 @@ pub(crate) enum FetchReport {
     Admitted(ResponseHead),
     /// The origin has confirmed the stored page with a 304.
     Confirmed,
-    /// The origin has confirmed the stored page, but the 304 has private fields: the client's own request must be sent.
+    /// The origin has confirmed the stored page, but the 304 cannot be shared: it has private fields, data of the
+    /// visitor, or another `Vary`. The client's own request must be sent.
     Unconfirmed,
     /// The response cannot be shared, and was requested without the client's own fields: the client's own request must
     /// be sent.

@@ -157,7 +157,7 @@ pub(super) async fn store(
     page.zip(next).map(|(page, check)| NextCause::NoiseCheck(page, check))
 }
 
-/// Completes a page, and gives it an optimized form if it replaces a page with one.
+/// Completes a page. If it replaces a page with an optimized form, also copies that form or starts to make a new one.
 fn complete_page(
     exchange: &Exchange,
     cached: CacheContext<'_>,

@@ -35,7 +35,8 @@ use myriad_store::page::PageMeta;
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
 /// Stores a response, confirms the stored page, or forwards the response to the client whose request started the fetch.
-/// Returns the reason if the page must be fetched again.
+/// First executes the purges that the response requests; a response in maintenance mode also invalidates the pages of
+/// its host. Returns the reason if the page must be fetched again.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -138,7 +139,8 @@ struct GuardedAdmission {
 }
 
 /// Refuses an admitted response if a field contains data of the visitor, if the response cannot be searched for such
-/// data, or if the page is quarantined. Any other decision is unchanged.
+/// data, or if the page is quarantined. Any other decision is unchanged, as is each decision without a `guard`
+/// (`leak_guard off`).
 fn guarded_admission(
     request: &Request,
     cache: &CachePlace,
@@ -248,7 +250,12 @@ fn unshared_confirmation(
 }
 
 /// Releases the waiters for a response that is not stored, and removes the stored page if the response shows that the
-/// page is no longer valid. For `pass_ms` milliseconds from `now`, requests for the page do not wait for each other.
+/// page is no longer valid.
+///
+/// - If the response is refused because of this client's request, the waiters claim the page again.
+/// - For a status of 500 or above, or if the stored page is retained, the waiters get their stale pages or the status.
+/// - Otherwise each waiter sends its own request, and for `pass_ms` milliseconds from `now`, requests for the page do
+///   not wait for each other.
 fn reject_response(
     exchange: &mut Exchange,
     CacheContext { origin, cache }: CacheContext<'_>,

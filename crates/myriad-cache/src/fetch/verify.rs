@@ -32,8 +32,8 @@ pub(super) async fn verify(
     verification.record(&exchange.request, &held.cache, is_found);
 }
 
-/// Returns whether a response to a request without the visitor's values contains the value; `None` without a comparable
-/// response.
+/// Returns whether a response to a request without the visitor's values contains the value. `None` if no such request
+/// can be sent, if the response cannot be compared, or if it is incomplete and the part that arrived lacks the value.
 async fn fetch_and_search(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,

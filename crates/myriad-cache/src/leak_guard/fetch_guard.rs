@@ -19,7 +19,8 @@ use myriad_exchange::runtime::CachePlace;
 /// Values of a visitor that the response to a fetch must not contain.
 pub(crate) struct FetchGuard {
     values: PrivateValues,
-    /// Kinds of cookies (session, any) that the origin receives.
+    /// Kinds of cookies (session, any) that the origin receives and that are not in the cache key. `Authorization`
+    /// counts as a cookie of the kind `any`.
     cookies: SentCookies,
 }
 
@@ -79,7 +80,8 @@ impl FetchGuard {
         Ok(ResponseGuard { search, decoder, found: None, is_unsearched: false })
     }
 
-    /// Removes the values of fields by which the response varies: visitors with different values share no page.
+    /// Removes the values of `Cookie`, `Authorization` and `User-Agent` if the response varies by that field: visitors
+    /// with different values share no page.
     fn remove_variants(&mut self, fields: &Fields) {
         let Ok(rule) = VaryRule::parse(fields.known_all(Known::Vary)) else { return };
         if rule.has(b"cookie") {

@@ -12,7 +12,7 @@ use myriad_store::page::{LeakedPage, LeakedValue};
 
 /// Minimum and maximum time in milliseconds for which a page with confirmed leaks is not stored.
 const QUARANTINE_MS: (u64, u64) = (60_000, 3_600_000);
-/// Maximum length in bytes of names and paths in findings.
+/// Maximum length in bytes, before escaping, of names and paths in findings.
 const MAX_NAME: usize = 256;
 
 /// Returns the key and the URL label by which the leak guard identifies the page of a request.
@@ -57,8 +57,8 @@ pub(super) fn shortened(text: &[u8]) -> String {
     escape_bytes(&text[..text.len().min(MAX_NAME)])
 }
 
-/// Records a leak, and logs it without the value. Returns the time in milliseconds for which requests for the page do
-/// not wait for each other (hit-for-miss).
+/// Records a leak, and logs it without the value, at a limited rate. Returns the time in milliseconds for which
+/// requests for the page do not wait for each other (hit-for-miss); 0 if the client has caused too many of these times.
 pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 {
     let now = myriad_net::clock::now_ms();
     let what = what_of(leak);

@@ -28,8 +28,9 @@ pub(crate) struct Verification {
 }
 
 impl Verification {
-    /// Returns the verification of a leak in a page with this status and validity (in milliseconds); `None` if no fetch
-    /// could verify it, or if there were too many recently.
+    /// Returns the verification of a leak in a page with this status and validity (in milliseconds). `None` if no fetch
+    /// could verify it, if the request must not be repeated, or if there were too many verifications recently. A new
+    /// cookie or form token needs no fetch: this leak is recorded as confirmed.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,

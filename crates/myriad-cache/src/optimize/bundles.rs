@@ -36,7 +36,7 @@ static BUNDLES: LazyLock<Mutex<BundleTable>> = LazyLock::new(Mutex::default);
 #[derive(Default)]
 struct BundleTable {
     entries: HashMap<Arc<str>, BundleEntry>,
-    /// Bytes of the bundles of each zone, by its address.
+    /// Bytes of the bundles of each zone, by the address of the zone in memory.
     bytes: HashMap<usize, usize>,
 }
 
@@ -72,8 +72,8 @@ impl BundleTable {
     }
 }
 
-/// Makes a bundle available. Returns its name, which must exist while pages name the bundle; `None` if there is no space
-/// for it.
+/// Makes a bundle available. Returns its name, which must exist while pages name the bundle; `None` if there is no
+/// space for it in the table or in the zone.
 pub(super) fn publish(
     exchange: &Exchange,
     held: &OwnedCacheContext,

@@ -45,8 +45,9 @@ pub const FEATURE: Feature = Feature::new("optimizer", directives::ROWS)
     .examining_http(examine::examine)
     .with_variables(variables::VARIABLES);
 
-/// Returns the page to send: the optimized form of a stored page if there is one, otherwise the page itself. Starts to make
-/// a missing form, and to check the files of a form.
+/// Returns the page to send: the optimized form of a stored page if there is a valid one and no body filter of the
+/// location changes the page, otherwise the page itself. Starts to make a missing form (not at the first request for
+/// the page), and to check the files of a form. Does nothing where `optimize` is off.
 #[inline]
 pub(crate) fn sent_page(exchange: &mut Exchange, cached: CacheContext<'_>, page: Page) -> Page {
     let settings = cached.cache.optimize;
@@ -74,7 +75,8 @@ pub(crate) fn sent_page(exchange: &mut Exchange, cached: CacheContext<'_>, page:
     }
 }
 
-/// Returns whether a request gets the optimized form: requests of clients, and those for the shared page of a known visitor.
+/// Returns whether a request gets the optimized form: requests of clients, and those for the shared page of a known
+/// visitor; not requests that are only explained.
 fn is_for(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     let lookup = &request.cache.lookup;
@@ -82,7 +84,9 @@ fn is_for(exchange: &Exchange) -> bool {
     request.received.sink.is_none() && is_of_client
 }
 
-/// Gives a page that replaces one with an optimized form its own form: the same one if the body is equal, otherwise a new one.
+/// Gives a page that replaces one with a valid optimized form its own form: a copy if the body and the facts that
+/// affect the form are equal; otherwise a new form is started if the replaced page had hits. Does nothing for a page
+/// with `no-transform`.
 pub(crate) fn after_fetch(exchange: &Exchange, cached: CacheContext<'_>, previous: &Page, page: &Page) {
     let Some(form) = previous.replacement().filter(|form| form.state().is_valid(cached.cache.optimize))
     else {

@@ -30,7 +30,8 @@ pub(super) struct OwnResources {
     pub files: Vec<FileVersion>,
 }
 
-/// Reads the resources that the optimizer needs. Returns an error text if they are too many.
+/// Reads the resources that the optimizer needs. Returns an error text if they are more than [`MAX_RESOURCES`] or
+/// longer than [`MAX_BYTES`].
 pub(super) async fn read_all(
     exchange: &mut Exchange,
     page: &PageResource,
@@ -63,8 +64,9 @@ pub(super) async fn read_all(
     Ok(own)
 }
 
-/// Returns the version of a file of this server; 0 if there is none that an anonymous client may read. `None` if it is not
-/// known: the file is a page of an origin that is not stored at the moment.
+/// Returns the version of a file of this server; 0 if there is none that an anonymous client may read. `None` if it is
+/// not known: the request for the file cannot be made, or the file is a page of an origin that is not stored at the
+/// moment.
 pub(super) async fn version(exchange: &mut Exchange, target: &[u8]) -> Option<u64> {
     let mut answer = request_file(exchange, target).await?;
     if answer.response.status >= 500 {

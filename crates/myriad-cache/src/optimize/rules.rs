@@ -25,7 +25,7 @@ pub(super) struct OptimizeRules {
     pub budget_ppm: u32,
 }
 
-/// Compiles the settings of a level.
+/// Compiles the settings of a location where `optimize` is on.
 pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let own = settings.feature::<OptimizeSettings>();
     if own.is_on.is_none() {
@@ -44,7 +44,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     });
 }
 
-/// Returns a number that identifies the settings of the optimizer at a level; 0 if it is off.
+/// Returns a number that identifies the settings of the optimizer at a level, except the budget; 0 if it is off.
 pub fn settings_id(settings: &Settings) -> u64 {
     let own = settings.feature::<OptimizeSettings>();
     if own.is_on.is_none() {

@@ -73,8 +73,9 @@ impl Drop for RunningPage {
     }
 }
 
-/// Starts to make the optimized form of a page in the background, unless it is in progress or the budget is used up. Another
-/// hit then tries again. A page that cannot be optimized gets the reason as its result.
+/// Starts to make the optimized form of a page in the background, unless it is in progress or the budget is used up.
+/// Another hit then tries again. A page that cannot be optimized gets the reason as its result. Does nothing for a page
+/// that is not an HTML document in memory, and for a request with an unusual path ([`has_plain_path`]).
 pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
     let now = now_ms();
     if now < NEXT_AT.load(Relaxed) {
@@ -105,7 +106,8 @@ fn pause(ms: u64) {
     NEXT_AT.store(now_ms() + ms, Relaxed);
 }
 
-/// Returns whether a page is an HTML document in memory. Other pages have no optimized form.
+/// Returns whether a page is an HTML document in memory, with status 200 and without content coding. Other pages have
+/// no optimized form.
 fn is_whole_page(page: &Page) -> bool {
     let meta = page.meta();
     meta.status == 200
@@ -166,7 +168,9 @@ impl PageWork {
         }
     }
 
-    /// Makes the form of the page. Returns an error text if there is none.
+    /// Makes the form of the page. Returns the reason as an error text if the page cannot be optimized. Without an
+    /// error, there may be no form either: the filters changed nothing, or there was no capacity and another hit tries
+    /// again.
     async fn make(&mut self) -> Result<(), String> {
         let text = contiguous(&self.page.body()).into_owned();
         let cut = self.page.meta().cut().to_vec();
@@ -230,7 +234,7 @@ impl PageWork {
         OptimizedState::new(self.held.cache.optimize, files, names, report, now_ms())
     }
 
-    /// Returns the page as the optimizer reads it; `None` if its URL is not valid.
+    /// Returns the page as the optimizer reads it; `None` if its URL is not valid or it has no `Content-Type`.
     fn page_resource(&self, marked: &MarkedPage) -> Option<PageResource> {
         let request = &self.exchange.request;
         let meta = self.page.meta();

@@ -25,7 +25,8 @@ pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; 
     })
 }
 
-/// Compresses a page with gzip at a low level while it is stored, if it may be sent compressed and is not too long.
+/// Compresses a page with gzip at a low level while it is stored, if it may be sent compressed and [`first_gzip_level`]
+/// has a level for its length. The other encodings are missing.
 pub(crate) fn first_encodings(
     exchange: &Exchange,
     meta: PageView<'_>,
@@ -54,7 +55,8 @@ fn encode(body: &Body, coding: Coding, level: CompressionLevel) -> Option<Altern
     Some(AlternativeEncoding { bytes: Bytes::from(bytes.into_boxed_slice()), meta: level.number(coding) })
 }
 
-/// Returns the best available encoding for a request, and queues a better one in the background if it is missing.
+/// Returns the best available encoding for a request. If a better one is missing, queues it in the background, unless
+/// the page is longer than [`MAX_COMPRESSED`] or not in memory; the strong level of gzip only from [`HOT`] hits on.
 pub(super) fn choose(
     request: &Request,
     zone: &Arc<PageZone>,

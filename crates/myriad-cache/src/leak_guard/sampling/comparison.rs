@@ -72,9 +72,9 @@ impl Drop for RunningComparison {
 
 impl PendingComparison {
     /// Returns the comparison for the response to a request; `None` if the response can be shared without one, because
-    /// its page is not suspected, or because earlier comparisons cover all inputs of the visitor. `selection` is the
-    /// secondary key under which the response would be stored. `is_shared_fetch` is true if the origin received only
-    /// fields that visitors share.
+    /// sampling is off, its page is not suspected, or earlier comparisons cover all inputs of the visitor. `selection`
+    /// is the secondary key under which the response would be stored. `is_shared_fetch` is true if the origin received
+    /// only fields that visitors share; no comparison is needed then.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
@@ -94,8 +94,9 @@ impl PendingComparison {
     }
 
     /// Starts the comparison with the response to `exchange`, unless another one is in progress for the page. `body` is
-    /// that of the response; `None` if it was too long for memory, and cannot be compared. `valid_ms` is the validity
-    /// of the response, in milliseconds.
+    /// that of the response; `None` if it was too long for memory. Such a response, and one to a method other than GET,
+    /// is not compared: the result is [`ComparisonResult::Unknown`]. `valid_ms` is the validity of the response, in
+    /// milliseconds.
     pub(crate) fn start(
         mut self,
         exchange: &Exchange,

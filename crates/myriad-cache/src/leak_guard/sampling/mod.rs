@@ -48,7 +48,8 @@ pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
     cache.rules.leak_sampling.is_some() && is_due_at(page.hits())
 }
 
-/// Returns true if a page with this number of hits is due: at the second one, and in each [`SAMPLE_HITS`].
+/// Returns true if a page with this number of hits is due: at the second hit and shortly after it, at 8, 16 and 32
+/// hits, and once in each [`SAMPLE_HITS`]. Each of these includes the next hit.
 #[inline]
 fn is_due_at(hits: u32) -> bool {
     // A check that could not be started is tried again at 8, 16 and 32 hits. A hit is counted twice if the shortcut

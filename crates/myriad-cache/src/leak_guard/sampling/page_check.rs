@@ -49,7 +49,8 @@ impl Drop for WaitingCheck {
     }
 }
 
-/// Starts the check of the page that a request got, after the configured delay.
+/// Starts the check of the page that a request got, after the configured delay. The page is not checked if it is no
+/// longer fresh then, cannot be verified, or the budget is used up for about a minute.
 pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSampling) {
     let waiting = WaitingCheck {
         zone: Arc::clone(&cached.cache.zone),
@@ -121,7 +122,7 @@ async fn check(prober: &Prober, page: &Page) {
     vary(prober, stable, (base, &varies), page).await;
 }
 
-/// Reports a page that differs at each request, once.
+/// Reports a page that differs at each request ([`Unverifiable::Unstable`]), once. Does nothing for another reason.
 fn note_unverifiable(prober: &Prober, reason: Unverifiable) {
     let request = &prober.exchange().request;
     let samples = &prober.cached().cache.zone.leak_samples;
@@ -166,7 +167,7 @@ fn suspect(prober: &Prober, page: &Page, fields: &Fields, difference: &str) {
     remove(prober, difference);
 }
 
-/// Returns whether a page is still stored, so that it was not replaced.
+/// Returns whether a page is still stored and fresh, so that it was neither replaced nor removed.
 pub(super) fn is_stored(prober: &Prober, page: &Page) -> bool {
     stored_page(prober).is_some_and(|now| now.generation() == page.generation())
 }
@@ -185,8 +186,8 @@ pub(super) fn remove(prober: &Prober, difference: &str) {
     );
 }
 
-/// Requests a page as another browser, with canaries in fields that are not in the key, and reports an input that
-/// changes the page.
+/// Requests a page as another browser, with canaries in fields that are not in the key. Reports an input that changes
+/// the page, or whose canary the page contains.
 async fn vary(prober: &Prober, stable: StableRendering, (base, varies): (Fields, &VaryRule), page: &Page) {
     let canary = Canary::new(RandomState::new().hash_one(now_ms()));
     let mut inputs = inputs_of_browser(prober, &base, varies);

@@ -170,7 +170,8 @@ impl Prober {
         rendering.filter(|rendering| rendering.status < 500 && rendering.status != 429)
     }
 
-    /// Returns a copy of the request with the fields `base`, to which `inputs` are added.
+    /// Returns a copy of the request with the fields `base`, to which `inputs` are added. The copy has the address of
+    /// the client or [`SERVER_CLIENT`], depending on [`Self::hides_address`] and on [`RequestInput::Address`].
     fn copy(&self, base: &Fields, inputs: &[RequestInput]) -> Box<Exchange> {
         let mut copy = self.exchange.snapshot();
         copy.frame.forget_computed();
