@@ -138,8 +138,9 @@ impl RuntimeCompiler<'_> {
         }
     }
 
-    /// Returns the zone named `name`: the one retained from before a reload if its folder is unchanged, otherwise a new
-    /// one. Returns `None` if the configuration does not define it.
+    /// Returns the zone named `name`: an existing one (of the previous configuration, or of an earlier call) if its
+    /// path and `levels` are unchanged, with the limits of this configuration; otherwise a new one. Returns `None` if
+    /// the configuration does not define it.
     pub(super) fn zone(&mut self, name: &str) -> Option<Arc<PageZone>> {
         let conf = self.http.cache_zones.iter().find(|zone| zone.name == name)?;
         let limits = self.limits(conf);

@@ -6,7 +6,7 @@ use myriad_conf::settings::{OriginSettings, Settings};
 use myriad_policy::{AnnouncedSupport, STATE_FIELD};
 
 /// Returns the response headers that are not forwarded to clients: `*_hide_header`, and headers that are meant for this
-/// server, such as `Surrogate-Control` if this server announced that it supports them.
+/// server, such as `Surrogate-Control` if ESI is on or this server announced its support.
 pub(super) fn hidden_fields(settings: &Settings, origin: &OriginSettings) -> Vec<Box<[u8]>> {
     let mut hidden = lowercase_names(&origin.answer.hide);
     hidden.push(STATE_FIELD.into());

@@ -70,7 +70,7 @@ pub(crate) struct RetainedState {
     pub pressure: Arc<Pressure>,
     /// Certificates obtained by ACME, in slots that servers share, and responses to pending challenges.
     pub acme: myriad_tls::AcmeOrders,
-    /// Number of configurations that ran before the current one.
+    /// Number of configurations that have been started so far, including the current one.
     pub generations: u64,
 }
 
@@ -417,7 +417,7 @@ struct FinishedScripts {
     /// Variables that the configuration uses.
     variables: Vec<VariableRef<Request>>,
     /// Parts of a request by which its routing result is stored and found again, so that rules need not run (shortcut);
-    /// `None` if the rules read more than such parts.
+    /// `None` if the rules read more than such parts, or call a function whose value varies.
     shortcut: Option<Shortcut>,
 }
 

@@ -9,8 +9,8 @@ use myriad_store::page::PageZone;
 
 /// Returns the purges that requests to a server may make, whatever location they match. `places` are those of the whole
 /// site; the server's begin at `own`, with the server itself. Returns an empty list if a purge removes whole zones
-/// (`purge_all`), or if a place with purges also restricts clients (`allow`, passwords, limits, `if`, trusted proxies):
-/// these restrictions apply only to requests for that location.
+/// (`purge_all`), or if a place with purges also restricts clients (access checks, `limit_except`, rewrite directives
+/// other than `set`, proxies that only the place trusts): these restrictions apply only to requests for that location.
 pub(super) fn server_purges(places: &[Place], own: PlaceId) -> Vec<ServerPurge> {
     let mut purges = Vec::new();
     let server = &places[own as usize];

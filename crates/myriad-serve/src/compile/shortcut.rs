@@ -58,7 +58,8 @@ pub(super) fn allow_shortcuts(places: &mut [Place], answers: &[ScopeReads], name
 }
 
 /// Returns whether stored routing results (shortcuts) may lead to a place whose response reads the variables `reads`.
-/// It must not read values that rules `set` or captured, because the shortcut does not run the rules.
+/// It must not read values that rules `set` or captured, because the shortcut does not run the rules. Further
+/// conditions concern the handler, the root, the body filters and the logs.
 fn permits_shortcut(place: &Place, reads: &ScopeReads, names: &VariableNames) -> bool {
     let static_root = place.files.root.as_static().is_some();
     let by_files = place.handler.origin().is_none();

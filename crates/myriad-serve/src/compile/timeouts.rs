@@ -3,7 +3,7 @@
 use myriad_conf::settings::{self, ClientSettings, Lingering};
 use myriad_net::{MinRate, Timeouts};
 
-/// Converts `client_min_rate`. Values above `u32::MAX` are reduced to it.
+/// Converts `client_min_rate`; `None` is no minimum rate. Values above `u32::MAX` are reduced to it.
 fn min_rate(conf: Option<settings::MinRate>) -> MinRate {
     let fit = |number: u64| u32::try_from(number).unwrap_or(u32::MAX);
     conf.map_or(MinRate::NONE, |rate| MinRate {

@@ -36,8 +36,9 @@ impl<'a> RuntimeCompiler<'a> {
     }
 
     /// Compiles the TLS settings of a server, even if only another server on the same address has `listen … ssl`, as in
-    /// nginx. A server that only inherits `$acme_certificate`, without an `acme_certificate`, rejects handshakes.
-    /// Errors are recorded; the result is then that of a server without certificates.
+    /// nginx. A server with `ssl_reject_handshake on`, or whose only certificate is an inherited `$acme_certificate`
+    /// without an `acme_certificate`, rejects handshakes. Errors are recorded; the result is then that of a server
+    /// without certificates.
     pub(super) fn tls(&mut self, server: &ServerConf) -> ServerTls {
         let settings = &server.settings.tls;
         if settings.reject_handshake {

@@ -13,8 +13,8 @@ use myriad_origin::protocols;
 const PLACEHOLDER_ORIGIN: &str = "http://127.0.0.1:80";
 
 /// Compiles settings that are not part of the running configuration, only to report undefined variables in them: those
-/// of `http`, which servers replace, and the parameters and cache keys of `*_pass` protocols that a location does not
-/// use. Does nothing for a configuration without servers.
+/// of `http`, which servers replace, and settings that have no effect at their level, such as the parameters and the
+/// cache key of a `*_pass` protocol that a location does not use. Does nothing for a configuration without servers.
 pub(super) fn check_unused(compile: &mut RuntimeCompiler<'_>) {
     let http = compile.http;
     if http.servers.is_empty() {

@@ -50,8 +50,8 @@ pub(crate) fn explain_running(
     Ok(lines.0.take())
 }
 
-/// Returns the number, address and TLS flag of the listener of a running site that a request for this URL would reach;
-/// `None` if there is none.
+/// Returns the number, address and TLS flag of the TCP listener of a running site that a request for this URL would
+/// reach ([`listener_for`]); `None` if there is none. Unix sockets are not considered.
 pub(crate) fn running_listener_for(
     runtime: &Runtime,
     question: &ExplainedRequest,
@@ -76,7 +76,7 @@ pub(super) fn plain_name(name: String) -> String {
 
 /// Returns the number, address and TLS flag of the listener that the request would reach. With a port in the URL,
 /// returns the listener of that port or `None`; otherwise that of the scheme's default port, or the first of the
-/// scheme, or the first of all.
+/// scheme, or the first of all. Unix sockets are not considered; `None` if there are no other listeners.
 pub(super) fn listener_for(
     addresses: &[(u32, ListenAddress, bool)],
     question: &ExplainedRequest,

@@ -17,7 +17,8 @@ use myriad_output::allow::SERVER_METHODS;
 use myriad_script::Frame;
 
 /// Counts the start of a request whose head has been received, and runs its processing phases: uses the routing result
-/// of an earlier, equal request (shortcut) if possible, otherwise starts with the selection of the server.
+/// of an earlier, equal request (shortcut) if possible and no ACME challenge is pending, otherwise starts with the
+/// selection of the server.
 pub(crate) fn begin(exchange: &mut Exchange) -> PhaseDecision {
     if !challenge::is_pending(exchange)
         && let Some(step) = shortcut::take(exchange)
@@ -211,9 +212,10 @@ fn default_server(exchange: &mut Exchange) {
     exchange.request.route.place = runtime.server(server).place;
 }
 
-/// Selects the server by the host of the target if it contains one (RFC 9112 section 3.2.2), otherwise by `Host` or by
-/// a forwarded host that replaces it; the default server if no name matches. Returns the status of the error response
-/// if the host or the target is invalid, or a regex of `server_name` cannot be evaluated.
+/// Selects the server by the host of the target if it contains one (RFC 9112 section 3.2.2), otherwise by `Host`. A
+/// forwarded host replaces that host if it matches no name of a server. Selects the default server if no name matches.
+/// Returns the status of the error response if the host or the target is invalid, or a regex of `server_name` cannot be
+/// evaluated.
 fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     default_server(exchange);
     let site = std::rc::Rc::clone(&exchange.request.site);

@@ -98,8 +98,9 @@ fn limit_methods(request: &mut Request) {
     }
 }
 
-/// Returns status 413 if the announced length of the body exceeds `client_max_body_size`; otherwise, and while the page
-/// for an error is generated, `None`. It is called before the location's rules, as in nginx.
+/// Returns status 413 if the announced length of the body exceeds `client_max_body_size`; otherwise, without an
+/// announced length or a limit, and while the page for an error is generated, `None`. It is called before the
+/// location's rules, as in nginx.
 fn reject_too_large_body(exchange: &Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     if request.errors.status.is_some() {

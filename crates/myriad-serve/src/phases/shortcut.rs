@@ -20,7 +20,8 @@ use myriad_exchange::worker_caches::Shortcuts;
 const LONGEST: usize = 768;
 
 /// Routes a request by the stored result of an earlier one whose relevant parts were equal (shortcut). Returns `None`
-/// if there is no such result or the request may not use it; then all phases must run.
+/// if there is no such result, the request may not use it, or the content handler has no response without waiting; then
+/// all phases must run.
 pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let rules = site.runtime.shortcut.as_ref()?;
@@ -41,8 +42,8 @@ pub(crate) fn take(exchange: &mut Exchange) -> Option<PhaseStep> {
     step
 }
 
-/// Sets server, place, URI and cache key of the request to the stored routing result for its inputs; `None` if there is
-/// none.
+/// Sets server, place, URI, arguments, host and cache key of the request to the stored routing result for its inputs;
+/// `None` if there is none.
 fn restore(request: &mut Request, shortcuts: &Shortcuts) -> Option<()> {
     let way = shortcuts.find(&request.shortcut.read, request.received.at_ms)?;
     request.route.server = way.server;

@@ -52,7 +52,7 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
 }
 
 /// Tests the names of `try_files` in the file system, or in the cache of file metadata, and returns the first that
-/// exists.
+/// exists. A named location counts as existing if it has content ([`named_location_has_content`]).
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<TryFilesResult, EvalError> {
     let mut tried = TryFilesResult { candidate: None, until_ms: u64::MAX };
     for (index, candidate) in rules.candidates.iter().enumerate() {
@@ -74,8 +74,9 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     Ok(tried)
 }
 
-/// Returns whether a name of `try_files` exists in the folder of a location. Reduces `until_ms` to the time until which
-/// cached file metadata makes the result valid.
+/// Returns whether a name of `try_files` exists in the folder of a location, as a directory or as a file. Within a
+/// named location that is a candidate itself, a `.gz` file does not exist for a client that does not accept gzip.
+/// Reduces `until_ms` to the time until which cached file metadata makes the result valid.
 fn exists_in_place(
     exchange: &mut Exchange,
     place: &Place,
@@ -144,8 +145,8 @@ fn accepts_gzip(request: &Request) -> bool {
     myriad_output::accepted(request, ProxiedFacts::default()).contains(Coding::Gzip)
 }
 
-/// Sets the URI to the name of `try_files` that was found. Below a `root`, the name `/` is empty: the content handler
-/// redirects the client to `/`, as in nginx.
+/// Sets the URI to the name of `try_files` that was found, without `.gz` if the location was a candidate of another
+/// `try_files`. Below a `root`, the name `/` is empty: the content handler redirects the client to `/`, as in nginx.
 fn use_candidate(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     exchange_buffers::with_buffer(|uri| {

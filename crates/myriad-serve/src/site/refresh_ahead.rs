@@ -30,7 +30,7 @@ use myriad_exchange::worker::Generation;
 
 /// Interval at which the zones are inspected.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Maximum number of pages that are inspected at once; the next inspection continues with those after them.
+/// Number of pages after which an inspection stops; the next inspection continues with the pages after them.
 const INSPECTED: usize = 4096;
 /// Maximum number of pages that wait for their refresh; those with most expected requests remain.
 const MAX_WAITING: usize = 64;
@@ -106,7 +106,7 @@ async fn is_idle(zone: &PageZone) -> bool {
 }
 
 impl Inspection {
-    /// Inspects at most [`INSPECTED`] further pages, and adds those that are due to `waiting`, of which the
+    /// Inspects about [`INSPECTED`] further pages, and adds those that are due to `waiting`, of which the
     /// [`MAX_WAITING`] with most expected requests remain.
     fn advance(&mut self, site: &Generation) {
         let zones = &site.runtime.zone_list;
@@ -160,7 +160,7 @@ impl Inspection {
 }
 
 /// Refreshes a page, and waits until it is stored. Does nothing if a request of a visitor without cookies would not get
-/// this page, or if it is being fetched already.
+/// this page, if no TCP listener serves the URL, or if the page is being fetched already.
 async fn refresh(site: &Rc<Generation>, page: &Page) {
     let meta = page.meta();
     let (marks, target) = (meta.marks(), meta.marks().target().to_vec());

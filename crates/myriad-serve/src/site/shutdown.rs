@@ -29,8 +29,8 @@ impl RunningSite {
         }
     }
 
-    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed; then until pages and spans
-    /// are written.
+    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed; then, for a limited time,
+    /// until pages and spans are written.
     pub fn wait(&self) {
         self.wait_for_workers();
         crate::tracing::finish(SPANS_PATIENCE);

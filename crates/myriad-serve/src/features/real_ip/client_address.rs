@@ -32,7 +32,7 @@ pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
 }
 
 /// Returns the address that the proxy reported; `None` if the connection's peer is not a trusted proxy or reported no
-/// address.
+/// valid address.
 fn reported_address(request: &Request, rules: &RealIp) -> Option<SocketAddr> {
     let client = request.received.connection.peer.ip();
     let trusted = |ip| rules.from.iter().any(|network| network.contains(ip));

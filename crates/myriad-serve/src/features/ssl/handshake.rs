@@ -138,8 +138,8 @@ fn handshake_property<'a>(
     request.received.connection.tls().map(of).filter(|value| !value.is_empty())
 }
 
-/// Appends a property of the client hello, which is stored only if the configuration uses such variables. Returns false
-/// if it is unknown.
+/// Appends a property of the handshake, such as the offered ciphers, that is stored only if the configuration uses such
+/// variables. Returns false if the property is unknown.
 fn append_offered(
     request: &Request,
     out: &mut Vec<u8>,

@@ -29,7 +29,7 @@ const CALM_INTERVAL: Duration = Duration::from_secs(1);
 const NEAR_LIMIT_INTERVAL: Duration = Duration::from_millis(250);
 /// Interval of memory checks above `memory_limit`, and while shrinking cache zones is not sufficient.
 const SHORT_INTERVAL: Duration = Duration::from_millis(100);
-/// Percentage of `memory_limit` above which the memory in use is checked more often.
+/// Percentage of `memory_limit` from which on the memory in use is checked more often.
 const FREQUENT_CHECK_PERCENT: u64 = 60;
 /// Divisor of `memory_limit` that gives the maximum size of pages waiting to be written to disk; at least
 /// [`MIN_WRITE_BYTES`] may wait.
