@@ -94,8 +94,8 @@ enum AckMark {
 }
 
 impl ClientTimeouts {
-    /// Polls a wait for the client: pending while it lasts, ready with the limit that was exceeded. `deadline` must not
-    /// be used for anything else.
+    /// Polls a wait for the client: pending while it lasts, ready with the limit that was exceeded. The first call
+    /// after [`Self::record_transfer`] starts the wait. `deadline` must not be used for anything else.
     pub(crate) fn poll(
         &mut self,
         deadline: &Deadline,

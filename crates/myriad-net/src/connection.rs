@@ -139,8 +139,8 @@ impl Connection {
         Self::without_socket(next_serial(), listener, (ClientAddress::Inet(peer), local), None)
     }
 
-    /// Creates a connection without a client, for an internal request. It is treated as a TLS connection if `tls` is
-    /// given.
+    /// Creates a connection without a client, for an internal request; its client address is 127.0.0.1. It is treated
+    /// as a TLS connection if `tls` is given.
     pub fn for_internal_request(listener: u32, local: SocketAddr, tls: Option<TlsFacts>) -> Rc<Self> {
         Self::for_internal_request_of(Ipv4Addr::LOCALHOST.into(), listener, local, tls)
     }
@@ -296,7 +296,8 @@ impl Connection {
     }
 
     /// Returns the server address of a TCP or UDP client's connection (`$server_addr`, `$server_port`): the address of
-    /// the listener that it was passed to, or that of the socket. `None` on a unix socket or after an error.
+    /// the listener that it was passed to (unless that is a unix socket), or that of the socket. `None` on a unix
+    /// socket or after an error.
     pub fn local(&self) -> Option<SocketAddr> {
         self.passed.get().and_then(|passed| passed.address.get()).or_else(|| self.socket_address())
     }

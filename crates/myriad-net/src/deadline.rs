@@ -142,7 +142,8 @@ impl Drop for Deadline {
     }
 }
 
-/// Returns the number of ticks of [`TICK_MS`] since the table of this thread was created.
+/// Returns the number of ticks of [`TICK_MS`] since the table of this thread was created: as of the last scan while any
+/// deadline is set, otherwise as of now.
 pub(crate) fn tick() -> u32 {
     TABLE.with(|table| {
         if table.armed.get() == 0 {

@@ -257,7 +257,8 @@ impl RequestBody {
         self.is_done()
     }
 
-    /// Takes the input buffer, which contains the bytes after the body. `None` unless the body is read from a socket.
+    /// Takes the input buffer, which contains the received bytes after the part of the body that was read. `None`
+    /// unless the body is read from a socket.
     pub(crate) fn take_input(&self) -> Option<ConnectionInput> {
         let RequestBodySource::Socket(inner) = &self.source else { return None };
         Some(std::mem::take(&mut inner.state.borrow_mut().input))

@@ -132,8 +132,8 @@ pub enum ResponseBody {
         /// Number of body bytes in the file.
         length: u64,
     },
-    /// Stream and its length, read as the client accepts bytes. Without a length, HTTP/1.1 uses chunked coding, and
-    /// HTTP/1.0 closes the connection at the end.
+    /// Stream and its length, read as the client accepts bytes. Without a length, HTTP/1.1 uses chunked coding;
+    /// HTTP/1.0, and HTTP/1.1 if [`Response::chunked`] is false, close the connection at the end.
     Stream(BoxBody, Option<u64>),
     /// Relay of bytes after a switch to another protocol (status 101, for which the service writes `Connection` and
     /// `Upgrade`) or after a successful CONNECT. HTTP/1 only; other drivers reset the stream.
@@ -184,11 +184,12 @@ pub struct RateLimit {
 pub struct Response<T> {
     /// Status line and header fields.
     pub head: ResponseText,
-    /// Response body. Not sent in response to HEAD.
+    /// Response body. Not sent in response to HEAD, or with status 1xx, 204 or 304.
     pub body: ResponseBody,
     /// If true, a body of unknown length may use chunked coding (`chunked_transfer_encoding`).
     pub chunked: bool,
-    /// If true, the connection closes after this response.
+    /// If true, the connection closes after this response; on HTTP/2 and HTTP/3 a GOAWAY is sent, and responses in
+    /// progress are completed.
     pub close: bool,
     /// If true, no response is sent (nginx's `return 444`): an HTTP/1 connection closes; on HTTP/2 and HTTP/3 the
     /// stream is reset.
@@ -247,13 +248,15 @@ pub struct SentReport {
     pub body_bytes: u64,
     /// Total number of bytes written (`$bytes_sent`).
     pub bytes: u64,
-    /// Set if the connection was to stay open after the response (`$sent_http_connection`).
+    /// Set if the connection was to stay open after the response (`$sent_http_connection`); always on HTTP/2 and
+    /// HTTP/3.
     pub keep_alive: bool,
     /// Set if the body had chunked coding (`$sent_http_transfer_encoding`).
     pub chunked: bool,
     /// Set if the whole response was sent (`$request_completion`).
     pub complete: bool,
-    /// Set if the response is incomplete because the client closed the connection, timed out or was too slow.
+    /// Set if the response is incomplete because the client closed the connection, cancelled the response, timed out or
+    /// was too slow. On HTTP/2 not set if the server reset the stream because its flow-control window stayed closed.
     pub client_closed: bool,
     /// Set if bytes of the request arrived before the response to the previous request was finished (`$pipe`).
     pub pipelined: bool,

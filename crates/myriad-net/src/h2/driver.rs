@@ -40,7 +40,7 @@ const PARTING_MS: u64 = 1000;
 
 /// Reason why a connection closes.
 pub(super) enum CloseReason {
-    /// The client closed the connection.
+    /// The client closed the connection, or a read or write failed.
     Gone,
     /// The client accepted no bytes within `send_timeout`, or was evicted while bytes were pending.
     TimedOut,

@@ -23,7 +23,7 @@ pub(super) struct Http2Exchange<T> {
     /// Number of the request on its connection, starting at 1.
     pub(super) number: u32,
     pub(super) is_head: bool,
-    /// Size of the request head in bytes.
+    /// Size of the request's header block as received (compressed), in bytes.
     pub(super) head_bytes: u64,
     /// Queue through which the driver passes the request body to the service; `None` if the request has no body or is
     /// malformed.

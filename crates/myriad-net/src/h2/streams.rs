@@ -86,7 +86,8 @@ impl<S: Service> Driver<S> {
 
     /// Passes the head of a response to the codec, and its body if that is in memory and has no rate limit; the result
     /// contains the rest of the body. The head of a postponed response is delayed until a piece of its body is
-    /// available. For a HEAD request (`is_head`) the body is omitted. Resets the stream for status 444 and tunnels.
+    /// available. The body is omitted for a HEAD request (`is_head`) and for statuses without a body. Resets the stream
+    /// for status 444 and tunnels. If the response closes the connection, sends a GOAWAY.
     fn begin_response(
         &mut self,
         stream: u32,

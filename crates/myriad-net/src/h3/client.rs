@@ -92,7 +92,8 @@ pub(super) struct QuicClient<S: Service> {
     head_grace: Option<Duration>,
     /// `client_min_rate`, applied to request heads.
     min_rate: MinRate,
-    /// Time of the last check for requests whose heads arrive too slowly.
+    /// Time of the last periodic check of the connection, for example for requests whose heads arrive too slowly; also
+    /// set when a stream is opened while no other is open.
     looked: Instant,
     /// Time at which the next request that waits for the end of its stream is passed to the service anyway; `None` if
     /// there is none.

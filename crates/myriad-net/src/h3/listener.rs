@@ -70,7 +70,8 @@ pub(crate) struct QuicListener<S: Service> {
     leaving: bool,
     /// Deadline that is never set; used because its waker also runs on configuration reloads.
     renewed: Deadline,
-    /// Value of [`deadline::epoch`] (number of reloads) for which a GOAWAY was last sent to the clients.
+    /// Value of [`deadline::epoch`] (number of reloads) when a GOAWAY was last sent to the clients for a reload, or at
+    /// the start of the listener.
     epoch: u32,
 }
 

@@ -209,7 +209,8 @@ impl QuicRelay {
     }
 
     /// Determines for each listener whether this process reads its sockets. If another process is to read sockets that
-    /// this process has read, sends it the permission.
+    /// this process has read, sends it the permission. Does nothing before the processes are set and while this process
+    /// is starting.
     fn select_readers(self: &Arc<Self>, state: &mut State) {
         let State { own: Some(own), others, listeners, .. } = state else { return };
         if own.standing == Standing::Starting {

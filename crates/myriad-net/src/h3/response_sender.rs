@@ -39,7 +39,8 @@ pub(super) struct ResponseSender<T> {
     body: OutgoingBody,
     queue: VecDeque<Bytes>,
     queued: usize,
-    /// Set if the body length is known, so that the whole body is one DATA frame whose header was queued with the head.
+    /// Set if the body length is known, so that the whole body is one DATA frame whose header was queued with the head
+    /// (none for an empty body).
     sized: bool,
     /// Set once the body is complete or has failed.
     is_exhausted: bool,

@@ -49,7 +49,7 @@ impl QuicSettings {
     }
 
     /// Returns the maximum idle time of a connection. With `keepalive_timeout 0` the client gets the time limit of the
-    /// handshake to send its first request.
+    /// handshake to send its first request, or [`LONGEST_SILENCE_MS`] if that is unlimited.
     pub(super) fn idle(&self) -> Duration {
         let limits = [self.idle_ms, self.handshake_ms, LONGEST_SILENCE_MS];
         let idle_ms = limits.into_iter().find(|limit| *limit > 0).unwrap_or(LONGEST_SILENCE_MS);

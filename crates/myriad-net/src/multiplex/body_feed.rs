@@ -56,7 +56,7 @@ struct BodyFeedState {
     expects_continue: bool,
     /// Set when the driver must send `100 Continue`.
     wants_continue: bool,
-    /// Set once the service has started to read and the driver has not been notified.
+    /// Set when the service first waits for bytes of the body, until [`BodyFeed::take_reading`] returns it.
     began: bool,
     reads: bool,
     reader: Option<Waker>,
@@ -83,7 +83,8 @@ impl BodyFeed {
         Self { inner: Rc::clone(&self.inner) }
     }
 
-    /// Sets the waker that runs when bytes were read, reading has started, or `100 Continue` must be sent.
+    /// Sets the waker that runs when bytes were read or dropped, the service first waits for bytes, or `100 Continue`
+    /// must be sent.
     pub fn set_driver(&self, driver: &Waker) {
         self.inner.state.borrow_mut().driver = Some(driver.clone());
     }
@@ -138,7 +139,7 @@ impl BodyFeed {
         std::mem::take(&mut self.inner.state.borrow_mut().wants_continue)
     }
 
-    /// Returns true, once, after the service has started to read the body.
+    /// Returns true, once, after the service has first waited for bytes of the body.
     pub fn take_reading(&self) -> bool {
         std::mem::take(&mut self.inner.state.borrow_mut().began)
     }

@@ -60,9 +60,9 @@ impl OutgoingBody {
             }
     }
 
-    /// Returns the next piece; `None` once the body is complete. Pending if none is available or the rate limit is
-    /// reached. From files, about `wanted` bytes are read: at least `SHORT_PIECE` (unless the rate limit allows fewer),
-    /// at most `FILE_PIECE`. Other pieces can be longer.
+    /// Returns the next piece; `None` once the body is complete; an error if the body cannot be completed. Pending if
+    /// none is available or the rate limit is reached. From files, about `wanted` bytes are read: at least
+    /// `SHORT_PIECE` (unless the rate limit allows fewer), at most `FILE_PIECE`. Other pieces can be longer.
     pub fn poll_piece(
         &mut self,
         wanted: usize,

@@ -35,7 +35,7 @@ impl<S: Service> QuicClient<S> {
     }
 
     /// Passes a request to the service, or rejects it if the client's address has changed. Its head is in
-    /// `around.head`.
+    /// `around.head`. Starts to shut the connection down if `keepalive_requests` is reached.
     pub(super) fn request(
         &mut self,
         id: StreamId,
@@ -165,7 +165,7 @@ impl<S: Service> QuicClient<S> {
     }
 
     /// Reports the end of a response to the service, resets the stream if it is incomplete, and stops reading the
-    /// request.
+    /// request. Starts to shut the connection down if the response or `keepalive_timeout 0` requires it.
     fn finish_response(&mut self, id: StreamId, ended: ResponseEnd, around: &mut HubContext<'_, S>) {
         self.active = around.now;
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -223,7 +223,8 @@ impl<S: Service> QuicClient<S> {
         self.stop_receiving(id);
     }
 
-    /// Drops the work for a stream. An unfinished response is reported as aborted; too many close the connection.
+    /// Drops the work for a stream. A response in progress is reported as aborted. Too many requests aborted before the
+    /// end of their responses close the connection.
     pub(super) fn abort_stream(&mut self, id: StreamId, around: &HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(feed) = &stream.feed {

@@ -127,7 +127,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Reads a request stream until no data is available or the buffer of its body is full.
+    /// Reads a request stream until no data is available, the buffer of its body is full, or the request waits for the
+    /// handshake or for QPACK table entries.
     pub(super) fn read(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
             if matches!(&stream.work, RequestState::Held(held) if held.until == DelayReason::Handshake) {
@@ -356,7 +357,8 @@ impl<S: Service> QuicClient<S> {
     }
 
     /// Fails a body with a wrong length or malformed trailers, so that the service can respond with an error status
-    /// (RFC 9114 section 4.1.2). Returns false if the error is of another kind or the response has started.
+    /// (RFC 9114 section 4.1.2). Returns false if the error is of another kind, the response has started, or the
+    /// request was rejected as malformed.
     fn refuse_body(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) -> bool {
         if error.code != Http3ErrorCode::Message {
             return false;

@@ -32,7 +32,7 @@ enum DatagramRecipient {
 
 impl<S: Service> QuicListener<S> {
     /// Processes one batch of datagrams from each socket (if this process reads the sockets) and the datagrams passed
-    /// on by other workers. Returns true if a socket may have more.
+    /// on by other workers and processes. Returns true if a socket may have more.
     pub(super) fn receive(&mut self, now: Instant, cx: &mut Context<'_>) -> bool {
         let mut more = false;
         let mut datagrams = Vec::new();
