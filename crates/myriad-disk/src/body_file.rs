@@ -37,7 +37,8 @@ impl BodyFile {
     }
 
     /// Reads piece number `index` of the body (from 0, [`PIECE`] bytes each; the last may be shorter). Fails with
-    /// `Invalid` if the piece does not match its checksum in `sums`.
+    /// `Invalid` if the piece is truncated or does not match its checksum in `sums`, and with `Failed` on another
+    /// system error.
     pub(crate) fn piece(
         &self,
         files: &FolderLayout,

@@ -279,8 +279,9 @@ impl FileStore {
         }
     }
 
-    /// Deletes a file that is marked as removed, unless it was replaced since. Returns false on failure, or if another
-    /// process has the writer lease: the file remains marked then, because the other process may have written it.
+    /// Deletes a file that is marked as removed; does nothing if a new file has replaced it since. Returns false on
+    /// failure, or if this process does not hold the writer lease: the file remains marked then, because another
+    /// process may have written it.
     pub(crate) fn remove_doomed(&self, name: FileName, hash: u128) -> bool {
         let Some(_lease) = self.lease.hold() else { return false };
         let _stripe = self.stripe(hash);

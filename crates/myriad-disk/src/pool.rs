@@ -78,7 +78,7 @@ pub(crate) struct DiskQueueFull;
 
 impl DiskPool {
     /// Starts `threads` threads for reading and writing (at least one; the first prefers to write, the others to read),
-    /// and the maintenance thread.
+    /// and the maintenance thread. Fails if a thread cannot be started.
     pub fn start(threads: usize) -> io::Result<Self> {
         let pool = Self::new(true);
         let spawn = |name: String, work: Box<dyn FnOnce(&Shared) + Send>| -> io::Result<JoinHandle<()>> {
@@ -111,8 +111,8 @@ impl DiskPool {
         Self { _ending: Arc::new(PoolShutdownGuard(Arc::clone(&shared))), shared }
     }
 
-    /// Runs the next queued job on this thread: an urgent job if there is one, otherwise a write if `writes_first` is
-    /// set, else a read if one is queued. Returns false if all queues are empty.
+    /// Runs the next queued job on this thread. An urgent job is first; then follow writes and reads, writes first if
+    /// `writes_first` is set. Returns false if all queues are empty.
     pub fn run_one(&self, writes_first: bool) -> bool {
         let Some(job) = self.shared.queues.lock().next(writes_first) else { return false };
         job();

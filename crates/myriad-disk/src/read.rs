@@ -41,7 +41,7 @@ impl From<io::Error> for ReadFailure {
     }
 }
 
-/// Opens a file for reading. Fails if its path is a symbolic link.
+/// Opens a file for reading. Fails if the file cannot be opened or its name is a symbolic link.
 pub(crate) fn open(files: &FolderLayout, name: FileName) -> io::Result<File> {
     use std::os::unix::fs::OpenOptionsExt;
     let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;

@@ -87,8 +87,8 @@ impl Recovery {
         Self { file_store: shelf, folder, purges, progress: Mutex::default() }
     }
 
-    /// Does a bounded part of the search for files. Returns the pause before the next part, or `None` if the search is
-    /// complete. Writes new numbers to `start` after the files of a process that is gone have been deleted.
+    /// Does a bounded part of the search for files. Returns the pause before the next part, or `None` if the search was
+    /// already complete. Writes new numbers to `start` after the files of a process that is gone have been deleted.
     pub(crate) fn step(&self, start: &Mutex<Option<StartNumbers>>) -> Option<Duration> {
         let mut progress = self.progress.lock();
         if let Some(from) = self.file_store.lease.take_void_from() {

@@ -24,7 +24,7 @@ pub enum WriteFailure {
     Cancelled,
     /// Not enough space can be freed, or the page is too long.
     NoSpace,
-    /// A system error occurred, or this process may not write now.
+    /// A system error occurred, a body to copy cannot be read, or this process may not write now.
     Failed,
 }
 
@@ -53,7 +53,9 @@ pub(crate) struct FileCompletion<'a> {
 }
 
 impl StagedFile {
-    /// Creates a temporary file and reserves disk space for `len` bytes. More can be written later.
+    /// Creates a temporary file and reserves disk space for `len` bytes. More can be written later. Fails with
+    /// `NoSpace` if the space cannot be freed, and with `Failed` if this process may not write or the file cannot be
+    /// created.
     pub(crate) fn begin(file_store: &Arc<FileStore>, len: u64) -> Result<Self, WriteFailure> {
         if !file_store.may_write() {
             return Err(WriteFailure::Failed);
@@ -117,7 +119,8 @@ impl StagedFile {
         })
     }
 
-    /// Appends to the body, reserving space as necessary.
+    /// Appends to the body, reserving space as necessary. Fails with `NoSpace` if the page becomes too long or the
+    /// space cannot be freed, and with `Failed` on a system error.
     pub fn append(&mut self, bytes: &[u8]) -> Result<(), WriteFailure> {
         let at = HEADER as u64 + self.body_len;
         self.reserve(at + bytes.len() as u64)?;
@@ -153,7 +156,8 @@ impl StagedFile {
 
     /// Completes the file, renames it to its final name, which is returned, and adds it to the file index. For a
     /// variant, also writes the key's marker file if necessary, and removes variants beyond the maximum per key. Fails
-    /// with `Cancelled` if a purge or a later page of the same key and variant has intervened.
+    /// with `Cancelled` if a purge or a later page of the same key and variant has intervened, with `NoSpace` if the
+    /// sections do not fit, and otherwise with `Failed`.
     pub(crate) fn commit(mut self, mut placing: FileCompletion<'_>) -> Result<FileName, WriteFailure> {
         let file_store = Arc::clone(&self.file_store);
         let (key, hash) = (placing.sections.key, placing.sections.key_hash);

@@ -31,9 +31,10 @@ impl DiskStore {
     /// Reads the page of `key` from a file. A body longer than both `most_in_memory` (bytes) and 256 KB is not loaded;
     /// the result refers to the file.
     ///
-    /// Returns `None` if the file is missing, invalid (it is quarantined), unreadable, contains another key's page or
-    /// only a marker, is marked as removed, or contains a page of another fetch than its index entry. `now` is in
-    /// milliseconds.
+    /// Returns `None` if the file is missing, invalid (it is quarantined), unreadable, or marked as removed, and if it
+    /// contains another key's page, only a marker, a page from before the zone was cleared, or a page of another fetch
+    /// than its index entry. Also returns `None` for a page whose fetch number this process has not reached (a newer
+    /// process wrote the file), and while the zone is being dropped. `now` is in milliseconds.
     pub fn read(
         &self,
         name: FileName,

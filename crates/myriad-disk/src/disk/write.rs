@@ -21,13 +21,15 @@ const MAX_CHANGED: usize = 4096;
 pub(crate) const MAX_UNCHECKED_DOOMED: usize = 1 << 14;
 
 impl DiskStore {
-    /// Returns true if the index has a file with this page or a later page of the same key and variant.
+    /// Returns true if the index has a file with this page or a later page of the same key and variant. Files known
+    /// only from an old snapshot do not count.
     pub fn has_file_of(&self, page: &PageId<'_>) -> bool {
         let file_index = self.file_store.file_index.lock();
         file_index.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
     }
 
-    /// Returns true if a later page of the same key and variant is in a file or being written.
+    /// Returns true if a later page of the same key and variant is being written, or is in a file that is not known
+    /// only from an old snapshot.
     pub fn has_or_writes_newer(&self, page: &PageId<'_>) -> bool {
         let file_index = self.file_store.file_index.lock();
         file_index.writes.has_newer(page.hash, page.variant(), page.generation)
@@ -63,8 +65,8 @@ impl DiskStore {
         }
     }
 
-    /// Creates a temporary file for a page with a body of `body_len` bytes. Returns `Cancelled` if a purge or a later
-    /// write has cancelled write `number`.
+    /// Creates a temporary file for a page with a body of `body_len` bytes. Fails with `Cancelled` if a purge or a
+    /// later write has cancelled write `number`, with `NoSpace` if no space can be freed, and otherwise with `Failed`.
     pub fn begin_file(
         &self,
         page: &PageId<'_>,
@@ -77,7 +79,8 @@ impl DiskStore {
         StagedFile::begin(&self.file_store, HEADER as u64 + body_len)
     }
 
-    /// Writes the sections around the body of a temporary file, renames it to its final name and returns this name.
+    /// Writes the sections around the body of a temporary file, renames the file to its final name, adds it to the file
+    /// index and returns the name. Fails with `Cancelled` if a purge or a later write has cancelled write `number`.
     pub fn commit_file(
         &self,
         file: StagedFile,
@@ -130,8 +133,8 @@ impl DiskStore {
         }
     }
 
-    /// Unregisters a failed write, and marks the file that it should have replaced as removed, because that file is
-    /// older than the page in memory. Does nothing if the write had been cancelled.
+    /// Unregisters a failed write, and marks the file that it should have replaced as removed, unless that file has a
+    /// later page. Does nothing if the write had been cancelled.
     pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
         let file_store = &self.file_store;
         let main = FileName::of_key(page.key);

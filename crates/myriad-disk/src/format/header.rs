@@ -48,8 +48,9 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Parses and verifies a header. Fails with `Foreign` if it has another magic number, format or `version`, with
-    /// `Damaged` if its checksum does not match, and with `Length` if `file_len` is not the length that it requires.
+    /// Parses and verifies a header. Fails with `Foreign` if it has another magic number, format, `version` or an
+    /// unknown kind, with `Damaged` if its checksum does not match or the length of the labels is invalid, and with
+    /// `Length` if `file_len` is not the length that it requires.
     pub(crate) fn parse(bytes: &[u8; HEADER], file_len: u64, version: u32) -> Result<Self, FormatError> {
         let mut reader = Reader(bytes);
         if reader.take(8) != Some(&MAGIC[..]) || reader.u16() != FORMAT {

@@ -17,7 +17,7 @@ use crate::read;
 const SOFT_PURGED_PER_STEP: usize = 512;
 /// Maximum number of slots of the file index examined per step of the check of files against purges by rule.
 const SLOTS_PER_STEP: u32 = 1 << 16;
-/// Number of files checked against purges by rule per step.
+/// Number of files after which a step of the check of files against purges by rule stops.
 const FILES_PER_STEP: usize = 4096;
 /// Maximum duration of a step of the check of files against purges by rule.
 const STEP_TIMEOUT: Duration = Duration::from_millis(100);
@@ -99,7 +99,7 @@ impl Purges {
     }
 
     /// Writes into a file that its page is stale, unless the file was replaced since. On failure, the file is removed
-    /// instead; while another process has the lease, it is only marked as removed.
+    /// instead; without the writer lease, it is only marked as removed.
     fn expire(&self, filed: &IndexedFile) {
         let expired = self.file_store.lease.is_held() && {
             let _stripe = self.file_store.stripe(filed.key_hash());

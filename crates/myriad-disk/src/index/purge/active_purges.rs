@@ -206,8 +206,9 @@ impl<M: Metadata> ActivePurges<M> {
         (verdict, covering)
     }
 
-    /// Returns the time from which the soft purges with numbers above `since` make an object stale: the earliest of
-    /// their times, or 0 if any is unknown.
+    /// Returns the time from which soft purges with numbers above `since` make an object stale: the earliest of the
+    /// times of the newest such purge of its key or labels and of the soft purges by rule that cover it. 0 if one of
+    /// these times is unknown, or no such purge covers the object.
     pub(super) fn stale_from(&self, since: u64, object: &impl Purgeable<M>) -> u64 {
         let (key, meta) = (object.key(), object.meta());
         let mut soft = self.keys.get(&self.seed.hash(key)).map_or(0, |numbers| numbers.soft);

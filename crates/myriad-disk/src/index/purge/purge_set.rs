@@ -19,8 +19,8 @@ pub struct PurgeSet {
 }
 
 impl PurgeSet {
-    /// Adds a purge. It replaces earlier purges by the same rule; of each key and label only the newest numbers remain.
-    /// A hard purge of everything removes all purges with the same or a lower number.
+    /// Adds a purge. It replaces earlier purges of the same kind by the same rule; of each key and label only the
+    /// newest numbers remain. A hard purge of everything removes all purges with the same or a lower number.
     pub fn note(&mut self, record: &PurgeRecord) {
         match record {
             PurgeRecord::Exact { number, purge, keys, labels } => {

@@ -105,8 +105,8 @@ impl std::error::Error for PurgeError {}
 
 /// Future of a requested purge.
 ///
-/// The purge is active from its request on, whether this future is polled or not. It completes once the purge survives
-/// a crash, with the number of covered pages.
+/// The purge is active from its request on, whether this future is polled or not. The future completes with the number
+/// of covered pages once the purge survives a crash, or with an error if the purge could not be logged.
 #[must_use = "a purge survives a crash once this has ended"]
 pub struct PurgeFuture(PurgeFutureState);
 
