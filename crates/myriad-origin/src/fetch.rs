@@ -94,7 +94,8 @@ fn prepare(
 }
 
 /// Handles a failed fetch: writes the error log, and returns the error step with the status for the client. If this
-/// server withheld the request, [`set_retry_after`] also adds `Retry-After`.
+/// server withheld the request with a 503 (full queue, lack of memory, but not a limit with `origin_only`),
+/// [`set_retry_after`] may also add `Retry-After`.
 pub fn fail_request(exchange: &mut Exchange, error: &OriginError) -> PhaseStep {
     exchange.request.log(LogLevel::Error, format_args!("{error}"));
     if let ErrorKind::NotSent(status) = error.kind() {

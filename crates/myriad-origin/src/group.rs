@@ -97,8 +97,8 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     group
 }
 
-/// Returns the `upstream` block with this name, otherwise a cached group for the address `name`. `None` for a host
-/// name, which is not resolved here.
+/// Returns the `upstream` block with this name, otherwise a cached group for the address `name`. `None` for any other
+/// text, such as a host name, which is not resolved here.
 pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
     let site = &exchange.request.site;
     if let Some(group) = site.runtime.group(name) {

@@ -53,7 +53,8 @@ impl SortOrder {
         }
     }
 
-    /// Sorts the entries of a listing. Entries with equal keys are ordered by name.
+    /// Sorts the entries of a listing. Entries with equal keys are ordered by name. If `directories_first` is set,
+    /// directories precede files also in descending order.
     pub(super) fn sort(self, items: &mut [DirectoryItem], case_sensitive: bool, directories_first: bool) {
         let by_name = |one: &DirectoryItem, two: &DirectoryItem| {
             let folded = |item: &DirectoryItem| item.name.to_ascii_lowercase();

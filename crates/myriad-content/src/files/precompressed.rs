@@ -14,7 +14,8 @@ use myriad_store::page::ProxiedFacts;
 #[derive(Default)]
 pub(super) struct PrecompressedFile {
     /// First existing file, in order of preference, whose coding the client accepts (or any client gets, with
-    /// `always`); `None` to send the uncompressed file.
+    /// `always`); `None` to send the uncompressed file. For a request that selected the compressed copy of a page:
+    /// `FILE.gz`, even if it does not exist.
     pub file: Option<(Arc<PathEntry>, Coding)>,
     /// Set if the choice of the file depends on the codings that the client accepts, so that the response needs `Vary`.
     pub varies: bool,

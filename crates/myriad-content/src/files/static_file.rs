@@ -43,9 +43,9 @@ impl Handler for FileHandler {
     }
 }
 
-/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected. Methods
-/// other than GET and HEAD are passed to the handler that supports them (`dav_methods`, `other_methods`), otherwise the
-/// response is 405.
+/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected. POST
+/// is permitted for a directory only: for a file, the response is 405. Other methods are passed to the handler that
+/// supports them (`dav_methods`, `other_methods`), otherwise the response is 405.
 fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseStep {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
@@ -369,8 +369,8 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
 }
 
 /// Returns the best encoding of a small file that the client accepts and that exists; `None` to send the file
-/// uncompressed. A missing better encoding is created once in the background. If none exists, one with gzip is created
-/// immediately, if the client accepts it.
+/// uncompressed, also if the encoding is not smaller. A missing better encoding is created once in the background. If
+/// none exists, one with gzip is created immediately, if the client accepts it.
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,

@@ -44,7 +44,8 @@ pub(crate) fn begin(site: &Rc<Generation>, log_health: &HealthLogger) {
     }
 }
 
-/// Returns the groups of FastCGI servers in the locations that use an `origin_queue` zone, without duplicates.
+/// Returns the groups of FastCGI servers in the locations that use an `origin_queue` zone with `status=`, without
+/// duplicates; locations whose target contains variables are ignored.
 fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     let mut groups: Vec<&Arc<OriginGroup>> = Vec::new();
     for place in &site.runtime.places {
@@ -84,8 +85,9 @@ async fn poll_zone(
 }
 
 /// Requests the status of each php-fpm pool and records it at its peer. Returns the status by address, and the number
-/// of children that requests and idle connections of this server may occupy meanwhile. A server that refuses
-/// connections is omitted, unless no server is left; any other server without a valid status is an error.
+/// of children that requests and idle connections of this server may occupy meanwhile. A server to which no
+/// connection can be established is omitted, unless no server is left; any other server without a valid status is an
+/// error.
 async fn poll_all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,

@@ -39,7 +39,8 @@ fn compile(
     (compile_target(compile, target, &place), Box::new(GrpcPlace(place)))
 }
 
-/// Returns the parsed URL of `grpc_pass`; `None` if it contains variables or is invalid, which is reported.
+/// Returns the parsed URL of `grpc_pass`; `None` if it contains variables, and if it is invalid or has a path, which
+/// is reported.
 fn server(compile: &mut dyn OriginCompiler, target: &Text) -> Option<PassUrl> {
     if target.has_variables() {
         return None;

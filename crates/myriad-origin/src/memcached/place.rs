@@ -56,7 +56,7 @@ impl OriginProtocol for MemcachedPlace {
         false
     }
 
-    /// Sets the media type of the response by the file extension of the URI, because memcached stores none.
+    /// Sets the media type of a response without one by the file extension of the URI, because memcached stores none.
     fn complete(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         if answer.media_type.is_none() {
             answer.media_type = Some(media_type_of(&exchange.request, &exchange.request.route.uri));

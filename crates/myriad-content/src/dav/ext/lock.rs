@@ -67,7 +67,7 @@ pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) 
 }
 
 /// Returns the lifetime of a lock, in milliseconds: that of the zone, or less if the client requests less (RFC 4918
-/// section 10.7), but at least a second.
+/// section 10.7); a request for 0 seconds counts as one second.
 fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     let asked =
         request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));
@@ -77,7 +77,8 @@ fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
 }
 
 /// LOCK: locks a file or a directory, or renews a lock if the request has no body. If nothing exists at the path, an
-/// empty file is created and locked. Returns 423 if another lock applies, and 507 if the zone is full.
+/// empty file is created and locked; for a URI with a trailing slash, the response is 409. Returns 423 if another
+/// lock applies, 507 if the zone is full, and 412 if the lock to renew does not exist.
 pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: DavAccess) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let depth = match depth(&exchange.request, Depth::Infinity) {
