@@ -64,7 +64,8 @@ impl Account {
 
     /// Returns whether the mode of a file grants this account `right`: 4 to read, 2 to write, 1 to search or execute.
     ///
-    /// Access control lists are not read; the group bits of the mode then contain their mask.
+    /// Access control lists are not read; the group bits of the mode then contain their mask. The privileges of root
+    /// are not considered.
     pub fn has_right(&self, known: &Metadata, right: u32) -> bool {
         let shift = if self.uid == known.uid() {
             6

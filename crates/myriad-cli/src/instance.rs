@@ -166,7 +166,8 @@ impl AsFd for InstanceLock {
 /// Returns the server that holds the lock of a folder; `None` if none does.
 ///
 /// # Errors
-/// Returns an error if the lock file cannot be read, or if the server has not written to it yet.
+/// Returns an error if the lock file cannot be read or is not a regular file, or if the server has not written to it
+/// yet.
 pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
     // Links are not followed, and opening does not block: root may check the folder of another user, who could have put
     // a link or a pipe there.

@@ -77,7 +77,8 @@ pub fn read(path: &Path) -> Result<Pid, String> {
         .ok_or_else(|| format!("invalid PID number \"{number}\" in \"{}\"", path.display()))
 }
 
-/// Formats an I/O error in the wording of nginx: number, then the text of the system.
+/// Formats an I/O error in the wording of nginx: number, then the text of the system; only the text if the error has no
+/// number.
 pub fn reason(error: &io::Error) -> String {
     let text = error.to_string();
     match error.raw_os_error() {

@@ -76,7 +76,8 @@ fn serves(paths: &ServerPaths) -> bool {
     pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
 }
 
-/// Returns the prefix of the running preset: that of this user, else that of the system; `None` if neither runs.
+/// Returns the prefix of the running preset: that of this user, else that of the system; `None` if neither runs. A
+/// preset whose lock file cannot be read counts as running.
 fn running_preset() -> Option<PathBuf> {
     let own = wordpress::prefix(None);
     // If the lock file cannot be read, the preset counts as running; the command then reports the error.

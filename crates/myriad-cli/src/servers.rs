@@ -79,7 +79,8 @@ pub fn hint() -> String {
     format!("; running servers:{}", lines.collect::<String>())
 }
 
-/// Returns the server that a process runs, by its command line; `None` if it is not a server.
+/// Returns the server that a process runs, by its command line; `None` if it is not a server, or if it is a process of
+/// the current user and the lock or pid file of that server contains another process ID.
 fn server_of(pid: u32) -> Option<RunningProcess> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;

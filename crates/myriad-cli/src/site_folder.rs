@@ -117,7 +117,8 @@ impl SiteFolder {
         PathResolution::to(bytes(&path), LinkRule::Any, bytes(&self.trusted)).folder(bytes(&path))
     }
 
-    /// Returns the links in the path of the folder outside of its trusted part, in the order of the path.
+    /// Returns the links in the path of the folder outside of its trusted part, in the order of the path, except links
+    /// whose target cannot be accessed.
     pub fn links_above(&self) -> Vec<SymbolicLink> {
         let link = |path: &Path| {
             let known = path.symlink_metadata().ok().filter(Metadata::is_symlink)?;
@@ -228,7 +229,7 @@ struct Pending {
 /// Path by which links lead from a folder to itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkCycle {
-    /// Path of the folder.
+    /// Path of the folder, relative to the start of the search.
     pub folder: PathBuf,
     /// Path from the folder to itself, relative to it.
     pub way: PathBuf,

@@ -70,8 +70,8 @@ impl RunningServer {
 
     /// Sends a request and passes each report of the response to `tell`, until it returns `false` or the response is
     /// complete. Returns the last line; `None` if `tell` returned `false`. Returns an error text if the connection
-    /// fails, the server reports an error, its response is invalid or incomplete, or the next part does not arrive in
-    /// time.
+    /// fails, the server or `tell` returns an error, its response is invalid or incomplete, or the next part does not
+    /// arrive in time.
     pub fn send_request(
         &self,
         request: &AdminRequest,

@@ -13,7 +13,7 @@ pub struct CommandWords {
     pub server: cli::ServerOptions,
     /// `--socket`: control socket of the server.
     pub socket: Option<PathBuf>,
-    /// `-h`, `--help`.
+    /// `-h`, `-?`, `--help`.
     pub help: bool,
     options: Vec<(&'static str, Option<String>)>,
     /// Words that are not options, in order.
@@ -39,7 +39,7 @@ pub enum ChangeAction {
 
 impl CommandWords {
     /// Parses the arguments of a command with the options `known`. Returns an error text if an option is unknown, lacks
-    /// its value, or has a value that it does not take.
+    /// its value, has a value that it does not take, or has a value that is not UTF-8.
     pub fn parse(
         mut arguments: impl Iterator<Item = OsString>,
         known: &[KnownOption],
@@ -102,9 +102,9 @@ impl CommandWords {
         given.filter_map(|(_, value)| value.clone()).collect()
     }
 
-    /// Returns the names and values of all options `--header 'Name: value'`. Returns an error text if a name contains a
-    /// character other than ASCII letters, digits and `-`, or a value contains control characters: a line break would
-    /// start another header.
+    /// Returns the names and values of all options `--header 'Name: value'`. Returns an error text if one has no colon,
+    /// its name is empty or contains a character other than ASCII letters, digits and `-`, or its value contains
+    /// control characters: a line break would start another header.
     pub fn headers(&self) -> Result<Vec<(String, String)>, String> {
         self.values("--header").iter().map(|field| parse_header(field)).collect()
     }

@@ -143,7 +143,7 @@ fn reject(mut client: UnixStream, why: &str) {
 }
 
 /// Reads a line, and returns it without its line break. Returns an error if the line is not complete within
-/// [`PATIENCE`], if it is longer than [`MOST_REQUEST_BYTES`], or if the client disconnects.
+/// [`PATIENCE`], if more than [`MOST_REQUEST_BYTES`] arrive without a line break, or if the client disconnects.
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();

@@ -54,7 +54,8 @@ enum ClientSet {
 }
 
 impl AccessRules {
-    /// Handles an access directive. Returns false for other directives.
+    /// Handles an access directive. Returns false for other directives, also for `AuthBasicProvider` with a provider
+    /// other than `file`.
     pub(crate) fn take(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
         match item.name.to_ascii_lowercase().as_str() {
             "require" => self.require.take(walk, item),
@@ -463,7 +464,7 @@ fn step(walk: &mut ApacheWalk<'_>, family: AccessModule, who: &ClientSet, may: b
 }
 
 /// Writes the directives of `AuthType Basic` with a single `Require valid-user`. For other combinations, and for a
-/// second password file, it reports the line and denies all clients.
+/// second password file, the line is reported and all clients are denied.
 fn password(walk: &mut ApacheWalk<'_>, required: RequireRules) {
     let RequireRules { of: own, any, forbid, .. } = required;
     let AuthState { mut of, kind, name, file } = walk.auth.clone();

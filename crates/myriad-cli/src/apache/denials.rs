@@ -48,7 +48,8 @@ pub enum PartialAccess {
 }
 
 /// Parses the text of a `.htaccess`. Access directives that are not applied as written are reported as remarks. Rewrite
-/// rules with conditions, and sections `<Limit>` for other methods than GET, are ignored without a remark.
+/// rules that have conditions or do not deny access, and sections `<Limit>` for other methods than GET, are ignored
+/// without a remark.
 pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
     let options = TranslationOptions::default();

@@ -75,7 +75,8 @@ pub(crate) fn expand(text: &str, captures: CaptureStyle) -> Result<ExpandedText,
     Ok(out)
 }
 
-/// Returns the name of the nginx variable for an environment variable of Apache.
+/// Returns the name of the nginx variable for an environment variable of Apache: `env_` and the name in lower case, in
+/// which other characters than ASCII letters and digits become `_`.
 pub(crate) fn env_variable(name: &str) -> String {
     let letter =
         |letter: char| if letter.is_ascii_alphanumeric() { letter.to_ascii_lowercase() } else { '_' };

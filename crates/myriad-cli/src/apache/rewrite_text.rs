@@ -474,7 +474,7 @@ fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, o
 }
 
 /// Adapts the query of a target: nginx appends the query of the request unless the target has a trailing `?`, Apache
-/// only if the target has no query or the rule has the flag `QSA`.
+/// only if the target has no query or the rule has the flag `QSA`, and not with the flag `QSD`.
 fn query(rule: &RewriteRule, path: String) -> String {
     let has_own = path.contains('?');
     let bare = path.ends_with('?');

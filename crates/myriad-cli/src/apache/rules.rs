@@ -10,7 +10,7 @@ pub(crate) struct ModRewriteState {
     pub(crate) base: Option<String>,
     pub(crate) conditions: Vec<RewriteCondition>,
     pub(crate) count: usize,
-    /// True if the previous rule had the flag `C`.
+    /// True if the previous rule was translated and has the flag `C`.
     pub(crate) chained: bool,
     /// True if the last rule was not translated, and the next rule is chained to it.
     pub(crate) is_chain_broken: bool,

@@ -76,7 +76,7 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
 }
 
 /// Handles a directive that is valid only for a whole server; `name` is in lower case. Returns false for unknown
-/// directives.
+/// directives, and for names and root of a server within a folder.
 fn take_of_server(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str) -> bool {
     match name {
         "servername" | "serveralias" if walk.folder.is_none() => {

@@ -212,7 +212,8 @@ impl<'o> ApacheWalk<'o> {
         self.parts.lists().map(|list| list.len())
     }
 
-    /// Adds the lines of the enclosing sections to the entries that were added since the lists had these lengths.
+    /// Adds the lines of the enclosing sections to the entries that were added since the lists had these lengths,
+    /// except entries without original lines.
     fn prepend_section_lines(&mut self, lengths: [usize; 6], around: &[(usize, String)]) {
         for (list, length) in self.parts.lists().into_iter().zip(lengths) {
             for entry in list.iter_mut().skip(length).filter(|entry| !entry.of.is_empty()) {

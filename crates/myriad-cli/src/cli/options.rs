@@ -71,7 +71,7 @@ pub struct ServerOptions {
 pub struct ExplainRequest {
     /// URL, or a path on the first server.
     pub url: String,
-    /// Value of `--method`.
+    /// Value of `--method`; `None` for GET.
     pub method: Option<String>,
     /// Values of `-H`, each as `Name: value`.
     pub fields: Vec<String>,

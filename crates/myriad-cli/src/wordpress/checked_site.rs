@@ -155,6 +155,8 @@ impl SiteOptions {
 
 impl SiteOptions {
     /// Returns the addresses of php-fpm as arguments of `fastcgi_pass`, each with the option or line that specifies it.
+    /// Invalid addresses of several sites are left out. Returns an error text if the address of a single site or a line
+    /// is invalid.
     pub(super) fn php_addresses(&self) -> Result<Vec<(String, String)>, String> {
         if !self.is_several() {
             // Warnings are not needed here: they are printed when the configuration is generated.
@@ -209,7 +211,7 @@ pub(super) fn content_of(option: &str, source: &str, root: &Path) -> Result<(Pat
 }
 
 /// Adds warnings about links that are not followed, in folders where sites usually have links, such as uploads on
-/// another disk.
+/// another disk; at most [`MAX_LINK_WARNINGS`].
 fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
     let site = SiteFolder::new(&layout.root);
     let refused = ["", layout.content.as_str()].into_iter().flat_map(|folder| site.refused_links(folder));

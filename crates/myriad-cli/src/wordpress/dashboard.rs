@@ -87,7 +87,7 @@ fn is_running(pid: &Path) -> bool {
     lives(pid) || lives(&old)
 }
 
-/// Returns the warning if all ports are taken.
+/// Returns the warning that all ports are taken.
 fn ports_taken_warning() -> String {
     let (first, last) = (PORTS.start, PORTS.end - 1);
     format!(
@@ -139,7 +139,7 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
 
 /// Address of a dashboard that is served.
 pub(super) struct DashboardGreeting {
-    /// Address on which it listens.
+    /// URL of the address on which it listens.
     pub(super) address: String,
     /// Text for the greeting: the address, and the path of the secret.
     pub(super) text: String,

@@ -212,7 +212,7 @@ fn admitted(folders: &[(String, AccessDenials)], content: &str) -> (Vec<String>,
     (regexes, left_out)
 }
 
-/// Maximum number of folders that are searched for denied files.
+/// Maximum number of folders that are searched for an example of a denied file, per folder with denials.
 const EXAMPLE_FOLDERS: usize = 20;
 
 /// Percent-encodes a path for a request line, because the owner of the site chooses its characters.

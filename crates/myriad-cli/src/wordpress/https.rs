@@ -48,7 +48,7 @@ pub struct SelfSigned {
 }
 
 impl HttpsOptions {
-    /// Sets an option; returns `false` if it is not an option for HTTPS.
+    /// Sets an option that takes a value; returns `false` if it is not an option for HTTPS.
     pub(super) fn set(&mut self, name: &str, value: &str) -> bool {
         match name {
             "--domain" => values::add_names(&mut self.domains, value),

@@ -70,7 +70,7 @@ pub(super) fn try_address(php: &str) -> PhpListener {
 }
 
 /// Sends a request and returns the first bytes of the response: empty if the server closes the connection, `None` if
-/// nothing arrives in time.
+/// nothing arrives in time, or reading fails.
 fn send_question(php: &str, question: &[u8]) -> io::Result<Option<Vec<u8>>> {
     let mut connection = connect(php)?;
     // Writing fails if the server sends a greeting and closes; the greeting can still be read.

@@ -100,8 +100,9 @@ impl SiteOptions {
         })
     }
 
-    /// Returns the user of the workers: that of `--user`, otherwise that of the running workers, otherwise the one that lacks
-    /// the fewest rights to connect to PHP and to read the sites; each right that it lacks is added to `warnings`.
+    /// Returns the user of the workers: that of `--user`, otherwise that of the running workers, otherwise the one that
+    /// [`user::choose`] selects by the rights to connect to PHP and to read the sites; missing rights are added to
+    /// `warnings`.
     fn worker_user(&self, sites: &CheckedSites, warnings: &mut Vec<String>) -> UserChoice {
         if let Some(choice) = self.user.as_deref().map(UserChoice::of).or_else(|| self.serving.clone()) {
             return choice;

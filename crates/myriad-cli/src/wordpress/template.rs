@@ -244,7 +244,8 @@ fn fill(preset: &str, of_all: &[(&str, String)], parts: &[(&str, &[TokenValues<'
     text
 }
 
-/// Replaces tokens, except in comments. Tokens in inserted text are not replaced.
+/// Replaces tokens, except in comments and tokens without a value in `values`. Tokens in inserted text are not
+/// replaced. A line that contains only a token with an empty value is left out.
 fn fill_lines(preset: &str, values: &[(&str, String)]) -> String {
     let mut text = String::with_capacity(preset.len() + 256);
     for line in preset.split_inclusive('\n') {
