@@ -94,7 +94,8 @@ impl Lifetime {
         }
     }
 
-    /// Returns this lifetime restarted at `now`: fresh for `valid_ms`, and then stale periods of the same lengths.
+    /// Returns this lifetime restarted at `now`: fresh for `valid_ms`, and then stale periods of the same lengths. A
+    /// known time of generation becomes `now`.
     fn renewed(&self, now: u64) -> Lifetime {
         Lifetime { born: self.born.map(|_| now), ..self.moved(now.saturating_add(self.valid_ms)) }
     }

@@ -52,7 +52,8 @@ pub fn early_links(html: &[u8]) -> Vec<String> {
 }
 
 /// Returns the addresses of the style sheets and scripts that a page loads, in the order of the page and without
-/// duplicates; at most 64, from the first 1 MB. Addresses are absolute URLs or start with `/`; others are skipped.
+/// duplicates; at most 64, from the first 1 MB. Addresses are absolute URLs or start with `/`; other addresses, and
+/// those that are longer than 512 bytes or contain characters that are not valid in a URL, are skipped.
 pub fn page_assets(html: &[u8]) -> Vec<String> {
     let mut assets = Vec::new();
     each_tag(&html[..html.len().min(ASSETS_READ_AT_MOST)], |name, tag| {
@@ -73,7 +74,8 @@ pub fn page_assets(html: &[u8]) -> Vec<String> {
 }
 
 /// Calls `show` with the lower-case name (`/head` for a closing tag) and the attributes of each tag, until `show`
-/// returns `Break`.
+/// returns `Break` or a tag is incomplete. Tags in comments and in elements with raw text (such as `script`, `noscript`
+/// and `template`) are skipped.
 fn each_tag<'a>(html: &'a [u8], mut show: impl FnMut(&[u8], &TagAttributes<'a>) -> ControlFlow<()>) {
     let mut rest = html;
     while let Some(at) = memchr(b'<', rest) {

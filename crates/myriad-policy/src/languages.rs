@@ -94,7 +94,8 @@ fn lower(name: &[u8]) -> impl Iterator<Item = u8> + '_ {
     name.iter().map(u8::to_ascii_lowercase)
 }
 
-/// Returns the weight of a language by its `q=` parameter in thousandths; 1000 if it is missing, invalid or not 0.x.
+/// Returns the weight of a language in thousandths, by its first parameter: 1000 if the parameter is not `q=`, or its
+/// value does not begin with `0`. A character after the point that is no digit counts as 9.
 fn weight_of(parameters: &[u8]) -> u16 {
     let text = parameters.trim_ascii();
     let Some(text) = text.strip_prefix(b"q=").or_else(|| text.strip_prefix(b"Q=")) else { return 1000 };

@@ -55,8 +55,9 @@ pub struct RenderingComparison {
     pub history: PageHistory,
     /// True if the page must be fetched again at once, to find its noise.
     pub is_checked: bool,
-    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`);
-    /// `None` if the content is equal, or if a purge announced the change.
+    /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`).
+    /// `None` if the content is equal, if a purge announced the change, if a further fetch is needed, or if the fetched
+    /// pages differ too much from each other.
     pub change: Option<Difference>,
 }
 

@@ -15,7 +15,8 @@ const SHORTEST_MS: u64 = 10_000;
 /// Expected validity, in ms, of the new copy of a purged page, whose validity is unknown; also the minimum expected for
 /// a page with an adaptive validity.
 const UNKNOWN_VALID_MS: u64 = 60_000;
-/// Longest time before its expiry at which a page is refreshed, in ms. It is at most an eighth of the validity.
+/// Longest time before its expiry at which a page with an adaptive validity is refreshed, in ms. It is at most an
+/// eighth of the validity.
 const LONGEST_LEAD_MS: u64 = 10_000;
 /// Time in ms after a refresh of a page before the next attempt, in case that the refresh failed.
 const RETRY_MS: u64 = 60_000;
@@ -66,11 +67,13 @@ pub struct RefreshAhead {
 impl RefreshAhead {
     /// Records the requests for a page that an inspection found at `now`. Returns the expected number of requests
     /// during the validity of the refreshed page if the page should be refreshed now. `None` if the page is not due, if
-    /// fewer than 0.2 requests are expected, or if the validity is shorter than 10 s or not from the response.
+    /// it has had no hits since the first inspection, if fewer than 0.2 requests are expected, or if the validity is
+    /// shorter than 10 s or not from the response.
     ///
     /// Pages with an adaptive validity are refreshed shortly before they expire; with a validity that the origin has
-    /// set, only afterwards, because it may be the time of a change. A purged page is refreshed ten seconds after the
-    /// purge: a copy that is fetched earlier is valid for ten seconds only.
+    /// set, only afterwards, because it may be the time of a change. A purged page is refreshed ten seconds after an
+    /// inspection first found the purge: a copy that is fetched earlier is valid for ten seconds only. After a refresh
+    /// ([`Self::note_refresh`]), the same stored page is not due for a minute.
     pub fn inspect(&mut self, page: &InspectedPage, now: u64) -> Option<f64> {
         if page.lifetime.valid_ms < SHORTEST_MS || !page.lifetime.source.is_from_response() {
             return None;
@@ -92,7 +95,8 @@ impl RefreshAhead {
         (now >= due_at.max(demand.not_before) && expected >= MIN_EXPECTED).then_some(expected)
     }
 
-    /// Records that a page was fetched without a request, successfully or not.
+    /// Records that a page was fetched without a request, successfully or not. Does nothing for a page whose requests
+    /// are not remembered.
     pub fn note_refresh(&mut self, id: u64, now: u64) {
         if let Some(demand) = self.pages.get_mut(&id) {
             demand.is_expired = false;
@@ -141,7 +145,7 @@ impl PageDemand {
     }
 }
 
-/// Returns the time before its expiry at which a page is refreshed, in ms.
+/// Returns the time before its expiry at which a page is refreshed, in ms; 0 for a validity that is not adaptive.
 fn lead_ms(lifetime: &Lifetime) -> u64 {
     match lifetime.source {
         ValiditySource::Adaptive => (lifetime.valid_ms / 8).min(LONGEST_LEAD_MS),

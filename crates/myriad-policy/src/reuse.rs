@@ -88,9 +88,10 @@ pub fn reuse(
 }
 
 /// Returns whether the page may be served during a refresh: by `*_cache_use_stale updating` or by the origin's
-/// `stale-while-revalidate` (RFC 5861 §3). An adaptive validity is the maximum age of unnoticed changes, and with
-/// `*_cache_adaptive` a shorter `X-Accel-Expires` is the time at which the content changes, so the directive does not
-/// extend them; frequently requested pages are refreshed before they expire. A soft purge is a request to extend them.
+/// `stale-while-revalidate` (RFC 5861 §3), but never with `must_revalidate`. An adaptive validity is the maximum age of
+/// unnoticed changes, and with `*_cache_adaptive` a shorter `X-Accel-Expires` is the time at which the content changes,
+/// so the directive does not extend them; frequently requested pages are refreshed before they expire. After a soft
+/// purge, the directive applies to every page.
 fn may_serve_while_updating(stored: &StoredFacts, rules: &CachePolicy, now: u64) -> bool {
     let lifetime = &stored.lifetime;
     let is_exact = !stored.is_purged
@@ -103,9 +104,10 @@ fn may_serve_while_updating(stored: &StoredFacts, rules: &CachePolicy, now: u64)
     !lifetime.must_revalidate && (by_rule || now < lifetime.stale_updating_until)
 }
 
-/// Returns whether the page may be served after a failed refresh: by `*_cache_use_stale error | timeout | …`, or by the
-/// origin's `stale-if-error`, which also covers the statuses 500, 502, 503 and 504 (RFC 5861 §4) under `cache_rfc9111`.
-/// As in nginx, statuses are otherwise only configured by the directive.
+/// Returns whether the page may be served after a failed refresh, but never with `must_revalidate`: by
+/// `*_cache_use_stale error | timeout | …`, or by the origin's `stale-if-error`, which also covers the statuses 500,
+/// 502, 503 and 504 (RFC 5861 §4) under `cache_rfc9111`. As in nginx, statuses are otherwise only configured by the
+/// directive.
 fn may_serve_on_failure(lifetime: &Lifetime, rules: &CachePolicy, now: u64, failure: RefreshFailure) -> bool {
     let by_rule = match failure {
         RefreshFailure::Error => rules.use_stale.error,

@@ -65,7 +65,7 @@ impl SharedFetch {
     }
 
     /// Returns whether the request has cookies, and a fetch for several clients only sends those in the cache key. True
-    /// even if all are in the key.
+    /// even if all are in the key; false if the listed fields include `Cookie`.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
         self.on && request.has(Known::Cookie) && !self.lists(b"cookie")
     }

@@ -19,7 +19,8 @@ pub enum StoreRefusal {
     /// `Set-Cookie` with another cookie, unless the field or the cookie is ignored (`*_ignore_headers`,
     /// `impersonal_cookies`).
     SetCookie,
-    /// `Vary: *`, or field names in `Vary` that are too long to store.
+    /// `Vary: *`, field names in `Vary` that are too long to store, or values of these fields that are too long for a
+    /// variant key.
     Vary,
     /// A `*_no_cache` condition is true or cannot be evaluated, or the response redirects internally
     /// (`X-Accel-Redirect`).

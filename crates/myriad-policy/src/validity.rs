@@ -57,7 +57,8 @@ impl ValiditySource {
         matches!(self, ValiditySource::XAccelExpires | ValiditySource::Accelerator)
     }
 
-    /// Returns whether the response itself defines the validity, rather than the configuration or a heuristic.
+    /// Returns whether the response itself defines the validity, rather than the configuration or a heuristic. True
+    /// also for [`ValiditySource::Adaptive`].
     pub const fn is_from_response(self) -> bool {
         !matches!(self, ValiditySource::CacheValid | ValiditySource::Heuristic)
     }

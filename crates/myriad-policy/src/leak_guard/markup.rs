@@ -67,8 +67,8 @@ impl MarkupSearch {
         has_any.then_some(Self { cookies, tag: BodyTag::Before, tail: Vec::new() })
     }
 
-    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier. A
-    /// kind for which `is_excused` returns true is no sign.
+    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier,
+    /// and for the class of [`BODY`]. A kind for which `is_excused` returns true is no sign.
     pub(super) fn push(
         &mut self,
         piece: &[u8],
@@ -95,8 +95,8 @@ impl MarkupSearch {
         found
     }
 
-    /// Returns true if the tag of [`BODY`] is complete now and has [`CLASS`]. `joined` are the last `seen` bytes before
-    /// the piece, and its first bytes.
+    /// Returns true if the tag of [`BODY`] is complete now, or has reached [`MAX_TAG`] bytes, and has [`CLASS`].
+    /// `joined` are the last `seen` bytes before the piece, and its first bytes.
     fn has_class(&mut self, joined: &[u8], seen: usize, piece: &[u8]) -> bool {
         let text = match &mut self.tag {
             BodyTag::Done => return false,

@@ -204,7 +204,7 @@ impl ValueCollector<'_> {
         }
     }
 
-    /// Adds user and password of basic authentication (RFC 7617), or another token.
+    /// Adds the token of `Authorization`, and of basic authentication (RFC 7617) also the user and the password.
     fn add_credentials(&mut self, credentials: &[u8]) {
         let Some(space) = memchr::memchr(b' ', credentials) else { return };
         let token = credentials[space..].trim_ascii();
@@ -235,7 +235,7 @@ impl ValueCollector<'_> {
         }
     }
 
-    /// Adds a value, which the request contains in the form `sent`.
+    /// Adds a value, if the request to the origin contains it in the form `sent`.
     fn add(&mut self, kind: LeakKind, name: &[u8], sent: &[u8], value: &[u8]) {
         if memmem::find(self.input.sent, sent).is_some() {
             self.push(PrivateValue { kind, name: name.into(), value: shortened(value).into() }, sent);
@@ -243,6 +243,7 @@ impl ValueCollector<'_> {
     }
 
     /// Adds a value that the origin receives, unless it is short, known, or in the key. `sent` is another form of it.
+    /// If the list is full, marks it as incomplete instead.
     fn push(&mut self, value: PrivateValue, sent: &[u8]) {
         let is_in_key = |text: &[u8]| {
             [self.input.key, &self.key].into_iter().any(|key| memmem::find(key, text).is_some())

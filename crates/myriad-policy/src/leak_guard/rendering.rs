@@ -9,11 +9,11 @@ use crate::page_comparison::{Difference, Noise, excerpt};
 pub struct Rendering {
     /// Status code.
     pub status: u16,
-    /// `Content-Type`; empty without one.
+    /// Media type in `Content-Type`; empty without one.
     pub media_type: Box<[u8]>,
     /// `Location`; empty without one.
     pub location: Box<[u8]>,
-    /// Other fields that are stored and sent to clients.
+    /// Other fields, except those that [`RenderingFields`] leaves out.
     pub fields: RenderingFields,
     /// Body, without content coding and without parts of a visitor.
     pub body: Vec<u8>,
@@ -24,7 +24,8 @@ pub struct Rendering {
 /// Name in lower case, and value of a field.
 type NameAndValue = (Box<[u8]>, Box<[u8]>);
 
-/// Fields of a response that are compared: names in lower case, with their values.
+/// Fields of a response that are compared: names in lower case, with their values. Fields that describe the response in
+/// general, its servers or caches are left out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RenderingFields(Vec<NameAndValue>);
 

@@ -50,9 +50,9 @@ struct Forms {
 }
 
 impl LeakScanner {
-    /// Creates the search in a response with these fields, for the private values of its request. `sessions` are the
-    /// names of session cookies, and `cookies` those that the origin received. Returns `None` if there is nothing to
-    /// search for.
+    /// Creates the search in a response with these fields, for the private values of its request and of the cookies
+    /// that the response sets. `sessions` are the names of session cookies, and `cookies` those that the origin
+    /// received. Returns `None` if there is nothing to search for.
     pub fn new(
         mut values: Vec<PrivateValue>,
         fields: &Fields,
@@ -226,7 +226,8 @@ impl PatternSearch {
     }
 }
 
-/// Returns whether a range of `text` is not part of a longer word: no letter or digit precedes or follows it.
+/// Returns whether a range of `text` is not part of a longer word: no letter or digit of the same word precedes or
+/// follows it. The digits of an escape before the range, such as `%3D`, belong to no word.
 fn is_whole_word(text: &[u8], (start, end): (usize, usize)) -> bool {
     let is_word = |at: usize| text.get(at).is_some_and(u8::is_ascii_alphanumeric);
     let begins_inside =
