@@ -5,11 +5,11 @@ const SLOTS: usize = 1024;
 
 /// Map from hashes of keys to values in which each hash has exactly one possible slot.
 ///
-/// Bound: 1024 values, which are created on the first insertion and then reused, including the memory that they own.
-/// Eviction: a hash gets an occupied slot with its second claim, unless another hash was refused there in between. A
-/// scan over a million keys therefore does not evict frequently used keys. Cost: hashes are stored separately, so that
-/// an unsuccessful lookup reads eight bytes. Keys are not stored: the caller must check that a value belongs to its
-/// key, because keys can have the same hash.
+/// Bound: 1024 values, which are created at the first claim and then reused, including the memory that they own.
+/// Eviction: a hash gets a slot with a valid value of another hash only with its second claim, and only if no other
+/// hash was refused there in between. A scan over a million keys therefore does not evict frequently used keys. Cost:
+/// hashes are stored separately, so that an unsuccessful lookup reads eight bytes. Keys are not stored: the caller must
+/// check that a value belongs to its key, because keys can have the same hash.
 #[derive(Debug)]
 pub struct DirectMapped<T> {
     /// Hash of each slot; 0 for a free slot. The vector is empty before the first claim.
@@ -26,7 +26,8 @@ impl<T> Default for DirectMapped<T> {
 }
 
 impl<T: Default> DirectMapped<T> {
-    /// Returns the value of a hash; `None` if there is none. The caller must check that it belongs to the key.
+    /// Returns the value of a hash; `None` if there is none. The caller must check that the value belongs to the key
+    /// and is still valid.
     #[inline]
     pub fn find(&self, hash: u64) -> Option<&T> {
         let at = hash as usize & (SLOTS - 1);

@@ -39,9 +39,10 @@ impl ZoneMemory {
 /// below 82 % of its limit; at least the minimum limit and at most the configured limit. Even zones that grow quickly
 /// therefore do not exceed the limit of the process before the next call.
 ///
-/// Under pressure, zones must free the excess over the target, in proportion to their reclaimable memory. One call
-/// demands at most 1/8 of that memory, or 1/2 if the process has reached its limit: freed memory reaches the system
-/// only after some tenths of a second, and zones must not be emptied meanwhile.
+/// Under pressure, no limit of a zone grows, and zones must free the excess of the process over 80 % of its limit, in
+/// proportion to their reclaimable memory. One call demands at most 1/8 of that memory, or 1/2 if the process has
+/// reached its limit: freed memory reaches the system only after some tenths of a second, and zones must not be emptied
+/// meanwhile.
 pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u64, limit: u64) {
     if limit == 0 {
         return zones.iter_mut().for_each(|zone| zone.now = zone.configured);

@@ -156,8 +156,8 @@ impl<'a> Arguments<'a> {
         self.read(index, skip, &TIME, parse_millis)
     }
 
-    /// Parses the percentage after the first `skip` bytes of an argument, as in `sample=1%`: above 0% and up to 100%, with up
-    /// to four decimals. Returns millionths.
+    /// Parses the percentage after the first `skip` bytes of an argument, as in `sample=1%`, and returns millionths.
+    /// The percentage is rounded to four decimals, and must then be from 0.0001% to 100%.
     pub fn millionths_after(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let percent = self.bytes(index)[skip..].strip_suffix(b"%");
         let number = percent.and_then(|number| std::str::from_utf8(number).ok()?.parse::<f64>().ok());

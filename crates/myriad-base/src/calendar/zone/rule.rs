@@ -66,7 +66,7 @@ impl ZoneRule {
 }
 
 /// Skips the name of a zone (at least three letters, or any text in angle brackets) and returns the rest; `None` if
-/// there is none.
+/// `text` does not start with a name.
 fn skip_zone_name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('<') {
         return quoted.split_once('>').map(|(_, rest)| rest);

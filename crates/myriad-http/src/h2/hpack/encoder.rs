@@ -27,7 +27,7 @@ impl Default for HpackEncoder {
 }
 
 impl HpackEncoder {
-    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`), of which at most [`TABLE`]
+    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`), of which at most 2048
     /// bytes are used.
     pub fn set_peer_table_size(&mut self, size: u32) {
         let size = TABLE.min(size as usize);
