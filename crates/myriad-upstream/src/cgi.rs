@@ -21,7 +21,8 @@ pub(crate) struct CgiResponseHead {
     pub(crate) demux: Cgi,
 }
 
-/// Reads the response head of at most `max_head` bytes; bytes after it remain in the input of `link`.
+/// Reads the response head of at most `max_head` bytes; bytes after it remain in the input of `link`. Fails if the head
+/// is too large or invalid, or the connection fails.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,
@@ -60,8 +61,8 @@ pub(crate) fn invalid_head(error: HeadError) -> OriginError {
     OriginError::new(kind, Phase::ReadingHead, error.to_string())
 }
 
-/// Decoder of a response body up to `Content-Length`, beyond which bytes are dropped with a warning. Without a length,
-/// the body is complete when the origin closes the connection.
+/// Decoder of a response body up to `Content-Length`. Bytes beyond the length are dropped, with a warning unless the
+/// response must not have a body. Without a length, the body is complete when the origin closes the connection.
 pub(crate) struct Cgi {
     left: Option<u64>,
     has_body: bool,

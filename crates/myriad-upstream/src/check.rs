@@ -113,8 +113,8 @@ impl ProbeTarget {
 impl Group {
     /// Sets the rules of the checks of all current and future peers; empty if the peers are not checked.
     ///
-    /// Every worker calls this when its configuration starts. Returns `true` for one worker, which must run the checks
-    /// for all, unless `rules` is empty.
+    /// Every worker calls this when its configuration starts; only the first call sets the rules. Returns `true` for
+    /// the first call, unless `rules` is empty: that worker must run the checks for all.
     pub fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         self.roster.begin_checks(rules)
     }

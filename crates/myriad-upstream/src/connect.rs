@@ -15,8 +15,8 @@ use crate::unix::UnixSocket;
 /// Initial and maximum delay before connecting again to a unix socket with a full backlog.
 const FULL_BACKLOG_WAIT: (Duration, Duration) = (Duration::from_millis(1), Duration::from_millis(50));
 
-/// Connects within `timeout_ms`, from the local address `bind` if given. While the process is out of descriptors, calls
-/// `make_descriptors`, which must make other users release some, and retries.
+/// Connects within `timeout_ms`, from the local address `bind` if given (only for TCP). While the process is out of
+/// descriptors, calls `make_descriptors`, which must make other users release some, and retries.
 pub(crate) async fn connect(
     address: &PeerAddress,
     bind: Option<SocketAddr>,

@@ -36,8 +36,9 @@ pub(crate) struct FastCgiResponseHead {
     pub(crate) first: PieceQueue,
 }
 
-/// Reads the response head of at most `max_head` bytes; bytes after it are the start of the body. Fails if the error
-/// stream contains a text of `fastcgi_catch_stderr`.
+/// Reads the response head of at most `max_head` bytes; bytes after it are the start of the body. Fails if the head is
+/// too large or invalid, the connection fails, the application rejects the request, or the error stream contains a text
+/// of `fastcgi_catch_stderr`.
 pub(crate) async fn read_head(
     link: &mut Link,
     method: Method,

@@ -44,9 +44,8 @@ impl Group {
         self.fetch_of(pool, &mut request).await
     }
 
-    /// Sends a request to a peer of the group, and after a failure for which `*_next_upstream` allows it, to the next
-    /// one. The request is borrowed, because it is large; a streamed body that cannot be created again is taken from
-    /// it.
+    /// Sends a request like [`Group::fetch`]. The request is borrowed, because it is large; a streamed body that cannot
+    /// be created again is taken from it.
     pub async fn fetch_of(
         &self,
         pool: &HttpPool,

@@ -123,9 +123,10 @@ impl PeerHealth {
     }
 
     /// Makes the roster with the number `owner` the owner of the checks, unless it or a newer roster already owns them.
-    /// A check of the same name retains its state; but as in nginx, a healthy peer must pass a `mandatory` check again
-    /// unless that is `persistent`. In a new check, the peer must first pass if the check is `mandatory`; otherwise it
-    /// is healthy.
+    /// A check of the same name retains its state, with two exceptions: as in nginx, a healthy peer must pass a
+    /// `mandatory` check again unless that is `persistent`; and a peer that had to pass a check first is healthy if the
+    /// check is no longer `mandatory`. In a new check, the peer must first pass if the check is `mandatory`; otherwise
+    /// it is healthy.
     pub(crate) fn take_over(&self, owner: u64, rules: &[CheckRules]) {
         let mut state = self.lock();
         if owner <= state.owner {

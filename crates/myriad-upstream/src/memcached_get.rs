@@ -5,7 +5,7 @@ use bytes::Bytes;
 /// Request to memcached for the value of a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemcachedGet {
-    /// Key of the value, with escaped spaces, control characters and `%`.
+    /// Key of the value; `%` and bytes up to 0x20 (space, control characters) are escaped.
     pub(crate) key: Bytes,
     /// Mask of the flag that marks values compressed with gzip (`memcached_gzip_flag`); 0 if values are never
     /// compressed.
@@ -13,8 +13,8 @@ pub struct MemcachedGet {
 }
 
 impl MemcachedGet {
-    /// Creates a request for a key. As in nginx, spaces, control characters and `%` in it are escaped, so that a key
-    /// cannot terminate the command.
+    /// Creates a request for a key. As in nginx, `%` and bytes up to 0x20 (space, control characters) in the key are
+    /// escaped, so that it cannot terminate the command.
     pub fn new(key: &[u8], gzip_flag: u32) -> Self {
         let mut escaped = Vec::with_capacity(key.len());
         for byte in key {

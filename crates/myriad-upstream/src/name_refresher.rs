@@ -29,7 +29,7 @@ pub type UnresolvedLogger = Rc<dyn Fn(&str)>;
 
 impl Group {
     /// Starts to resolve the names of the servers, in tasks on the current thread that stop when the group is dropped.
-    /// No effect if a worker has already started this for the group.
+    /// No effect if the group has no resolver, or a worker has already started this for the group.
     pub fn follow_names(&self, log_unresolved: &UnresolvedLogger) {
         if self.roster.begin_resolving() {
             let followed = FollowedNames {

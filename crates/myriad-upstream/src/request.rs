@@ -80,8 +80,8 @@ pub enum Protocol {
     FastCgi {
         /// Environment, encoded by `crate::fastcgi_protocol::Params`.
         params: Bytes,
-        /// Asks the application to leave the connection open (`fastcgi_keep_conn`); it is only reused
-        /// if [`crate::KeepAlive::connections`] is not 0.
+        /// True if the application is requested to leave the connection open (`fastcgi_keep_conn`); the connection is
+        /// only reused if [`crate::KeepAlive::connections`] is not 0.
         keep_conn: bool,
     },
     /// Protocol whose request is an environment and a body, and whose response is a CGI or HTTP head and a body up to

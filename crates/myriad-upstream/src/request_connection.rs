@@ -9,7 +9,8 @@ use crate::stream::CountedStream;
 use crate::tls;
 
 /// Connects to a peer with the timeout, local address and TLS parameters of the request. May close idle connections to
-/// stay within the limits of connections and descriptors.
+/// stay within the limits of connections and descriptors. Fails if no connection slot becomes free, or connecting or
+/// the TLS handshake fails.
 pub(crate) async fn connect_for_request(
     chosen: &SelectedPeer,
     pool: &HttpPool,

@@ -65,9 +65,9 @@ impl Resolver {
         Self(Rc::new(Inner { config, cache: known, pending, next_server: Cell::new(0) }))
     }
 
-    /// Returns the addresses of a name, which are cached while they are valid. Fails for an invalid name, if too many
-    /// names are being looked up, and after `timeout_ms` (`resolver_timeout`); after the timeout, the query continues
-    /// for later requests.
+    /// Returns the addresses of a name, which are cached while they are valid. Fails for an invalid name, if the name
+    /// servers return an error or no address, if too many names are being looked up, and after `timeout_ms`
+    /// (`resolver_timeout`); after the timeout, the query continues for later requests.
     pub async fn resolve(&self, name: &str, timeout_ms: u64) -> ResolveResult {
         let name = name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase();
         if !message::is_name(&name) {

@@ -45,8 +45,8 @@ impl fmt::Debug for OriginTls {
     }
 }
 
-/// Performs the TLS handshake within `timeout_ms`. The origin is verified before any part of the request is sent. The
-/// counters of `peer` include the result.
+/// Performs the TLS handshake within `timeout_ms`. The origin is verified before any part of the request is sent. Fails
+/// after the timeout, and if the handshake or the verification fails. The counters of `peer` include the result.
 pub(crate) async fn secure(
     stream: PeerStream,
     tls: &OriginTls,

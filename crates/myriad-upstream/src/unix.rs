@@ -28,7 +28,7 @@ impl UnixSocket {
     ///
     /// # Errors
     ///
-    /// Errors of `connect()`; [`io::ErrorKind::WouldBlock`] if the backlog of the listener is full.
+    /// Errors of `socket()` and `connect()`; [`io::ErrorKind::WouldBlock`] if the backlog of the listener is full.
     pub(crate) fn connect(path: &Path) -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;

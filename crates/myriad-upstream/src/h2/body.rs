@@ -22,7 +22,7 @@ enum State {
 /// Response body that stores the trailers at its end.
 pub(super) struct StreamBody {
     state: State,
-    /// Number of body bytes that the consumer has not read yet; `None` if the head did not announce the length.
+    /// Number of body bytes that the consumer has not read yet; `None` if the length is not known.
     left: Option<u64>,
     trailers: Trailers,
 }

@@ -73,7 +73,7 @@ impl H2Exchange {
         (!self.body_started).then_some(body)
     }
 
-    /// Returns whether the response has been read completely.
+    /// Returns whether the response has been received and read completely, or its stream no longer exists.
     pub(super) fn is_complete(&self) -> bool {
         let id = self.id;
         self.shared.with_quiet(|state| state.slot(id).is_none_or(|slot| slot.is_drained()))

@@ -37,7 +37,7 @@ struct PeerConnections {
 #[derive(Default)]
 struct Dialing {
     over: Cell<bool>,
-    /// Error of the attempt; `None` if it succeeded or was dropped.
+    /// Error of the attempt; `None` while the attempt is in progress, and if it succeeded or was dropped.
     failure: RefCell<Option<OriginError>>,
     waiting: RefCell<Vec<Waker>>,
 }

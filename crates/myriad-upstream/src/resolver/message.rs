@@ -48,7 +48,7 @@ pub enum DnsReply {
         servers: Vec<ServiceRecord>,
         /// Target of the last CNAME record, in lower case; `None` if there is no such record.
         alias: Option<String>,
-        /// Validity of all records: the minimum of their TTLs in seconds.
+        /// Validity of all records: the minimum of their TTLs in seconds; the maximum `u32` without records.
         ttl_s: u32,
     },
     /// Error code from the name server (RCODE of RFC 1035, 2 to 5).

@@ -33,7 +33,7 @@ pub(crate) struct ResolvedRecords {
 }
 
 /// Resolves a name to addresses of the configured types, following aliases. `first` is the index of the first name
-/// server, modulo their number.
+/// server, modulo their number. Fails with code 3 if the name has no such address.
 pub(crate) async fn look_up(
     config: &ResolverConfig,
     first: usize,
@@ -45,7 +45,7 @@ pub(crate) async fn look_up(
 }
 
 /// Resolves a service name to its service records, following aliases. `first` is the index of the first name server,
-/// modulo their number.
+/// modulo their number. Fails with code 3 if the name has no service record.
 pub(crate) async fn look_up_service(
     config: &ResolverConfig,
     first: usize,
