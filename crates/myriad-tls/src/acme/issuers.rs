@@ -49,7 +49,8 @@ pub fn planned_issuers(
     (issuers, errors)
 }
 
-/// Returns the files named in `acme_issuer` blocks: account keys, external account keys and CA certificates.
+/// Returns the files named in `acme_issuer` blocks: account keys, external account keys (except those after `data:`)
+/// and CA certificates.
 pub(crate) fn files(model: &Model) -> impl Iterator<Item = &Text> {
     let issuers = model.http.iter().flat_map(|http| &http.acme_issuers);
     issuers.flat_map(|issuer| {

@@ -92,7 +92,7 @@ pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
 }
 
 /// Returns the certificates ordered in a configuration, each once: the name of the issuer, the requested names with the
-/// key type, and the path of the file (`None` if the certificate is not stored).
+/// key type, and the path of the file (`None` if the certificate is not stored, or the issuer does not exist).
 pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrder, Option<PathBuf>)> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut orders = Vec::new();

@@ -86,8 +86,8 @@ enum AgentTask {
 }
 
 impl AcmeAgent {
-    /// Starts the thread of an issuer. `account` is the stored account key in PEM. Slots may already contain
-    /// certificates.
+    /// Starts the thread of an issuer. `account` is the stored account key in PEM, if there is one. Slots may already
+    /// contain certificates. Fails if the thread cannot be started.
     pub fn start(
         issuer: Issuer,
         slots: Vec<Arc<CertificateSlot>>,
@@ -305,8 +305,9 @@ impl AgentThread {
         );
     }
 
-    /// Queries the authority for renewal information (RFC 9773) and reschedules the renewal; a new time and an error
-    /// are logged. After an error the time of the renewal is unchanged.
+    /// Queries the authority for renewal information (RFC 9773) and logs errors. Reschedules the renewal if the
+    /// suggested window is new and starts before the certificate expires, and the last order of the certificate has not
+    /// failed; the new time is logged.
     fn update_renewal_window(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
         let Some(facts) = slot.info() else { return };
         let renewal_info = self.client(outside).and_then(|client| order::renewal_information(client, &facts));

@@ -55,7 +55,7 @@ pub struct OrderContext<'a> {
 }
 
 /// Orders a certificate. Returns the chain and the private key in one PEM text. `replaces` identifies the certificate
-/// that is renewed (RFC 9773 section 5).
+/// that is renewed (RFC 9773 section 5); `None` for a first order, and if the authority does not support it.
 pub fn order_certificate(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -98,8 +98,8 @@ fn missing_member(what: &str) -> AcmeError {
     AcmeError::Protocol(format!("the order has no \"{what}\""))
 }
 
-/// Returns the profile to request (draft-ietf-acme-profiles). A profile that the authority does not support is omitted,
-/// or an error if it is required.
+/// Returns the profile to request (draft-ietf-acme-profiles); `None` if none is configured. A profile that the
+/// authority does not support is omitted, or an error if it is required.
 fn profile<'a>(client: &AcmeClient, issuer: &'a Issuer) -> Result<Option<&'a str>, AcmeError> {
     let Some((name, required)) = &issuer.profile else { return Ok(None) };
     if client.directory.profiles.contains(name) {
@@ -224,7 +224,7 @@ fn prepare_challenge(
     Ok(url)
 }
 
-/// Returns true if a token is base64url (RFC 8555 section 8.3) and has at most 256 characters.
+/// Returns true if a token is base64url (RFC 8555 section 8.3) and has 1 to 256 characters.
 fn is_token(token: &str) -> bool {
     let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
     (1..=256).contains(&token.len()) && token.bytes().all(is_base64url)
@@ -361,8 +361,9 @@ fn alternate_url(link: &[u8]) -> Option<&str> {
     parameters.split(';').any(rel).then_some(url)
 }
 
-/// Queries renewal information: the suggested window, and the delay in seconds before the next query. `None` if the
-/// authority does not provide it, or the certificate has no identifier for it.
+/// Queries renewal information: the suggested window, and the delay in seconds before the next query, if the authority
+/// requests one. `None` if the authority does not provide renewal information, or the certificate has no identifier for
+/// it.
 pub(crate) fn renewal_information(
     client: &AcmeClient,
     certificate: &CertificateInfo,

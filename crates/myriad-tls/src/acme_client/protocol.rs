@@ -51,7 +51,8 @@ impl AcmeClient {
         &self.key
     }
 
-    /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3). Returns its URL.
+    /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3). Returns its URL, which is
+    /// cached. Fails if the authority requires agreement to its terms, or an external account, and the issuer has none.
     pub fn account(&mut self, issuer: &Issuer) -> Result<String, AcmeError> {
         if let Some(account) = &self.account {
             return Ok(account.clone());

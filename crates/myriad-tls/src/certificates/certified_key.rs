@@ -32,7 +32,8 @@ impl fmt::Display for CertifiedError {
     }
 }
 
-/// Parses a certificate chain and its private key. Also returns true if the key was encrypted.
+/// Parses a certificate chain and its private key, which is decrypted with one of `passwords` if necessary. Also
+/// returns true if the key was encrypted. Fails if a part is unusable or the key does not belong to the certificate.
 pub(crate) fn certified_key(
     certificate: &[u8],
     key: &[u8],
@@ -55,7 +56,7 @@ pub(crate) fn certified_key(
     Ok((Arc::new(identity), key.was_encrypted))
 }
 
-/// Parses all certificates of a PEM text. Fails if there are none.
+/// Parses all certificates of a PEM text. Fails if there are none, or the PEM text is malformed.
 pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let mut all = Vec::new();
     for der in pem::certificates(text) {
@@ -67,7 +68,7 @@ pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, 
     if all.is_empty() { Err("the file contains no certificate in PEM format".to_owned()) } else { Ok(all) }
 }
 
-/// Parses all revocation lists of a PEM text. Fails if there are none.
+/// Parses all revocation lists of a PEM text. Fails if there are none, or one of them or the PEM text is malformed.
 pub(crate) fn revocation_lists(text: &[u8]) -> Result<Vec<RevocationList>, String> {
     let mut lists = Vec::new();
     for block in pem::blocks(text) {

@@ -110,8 +110,8 @@ impl std::fmt::Debug for TicketCipher {
 }
 
 impl TicketCipher {
-    /// Creates a cipher with the serialized keys of the previous process in `record`, or with new random keys. `None`
-    /// if random numbers are not available.
+    /// Creates a cipher with the serialized keys of the previous process in `record`, or with new random keys if there
+    /// are none or they are malformed. New keys are passed to `keeper`. `None` if random numbers are not available.
     pub(crate) fn rotating(
         lifetime_s: u32,
         record: Option<&[u8]>,

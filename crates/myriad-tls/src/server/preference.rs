@@ -24,8 +24,9 @@ pub(crate) struct CertificatePreference {
 }
 
 impl CertificatePreference {
-    /// Returns the certificate for a client, from `all` in the server's order of preference. `None` if no certificate
-    /// is usable with the client's signature schemes and a common cipher suite.
+    /// Returns the certificate for a client, from `all` in the server's order of preference: a certificate that is
+    /// usable with TLS 1.2 before others, then by the preference of client or server. `None` if no certificate is
+    /// usable with the client's signature schemes and a common cipher suite.
     pub(crate) fn choose(
         &self,
         hello: &ClientHello<'_>,

@@ -129,7 +129,7 @@ impl<'a> Certificate<'a> {
         None
     }
 
-    /// Returns the authority key identifier (RFC 5280 section 4.2.1.1); `None` if there is none.
+    /// Returns the authority key identifier (RFC 5280 section 4.2.1.1); `None` if there is none or it is malformed.
     pub fn authority_key_id(&self) -> Option<&'a [u8]> {
         let mut fields = self.extensions.authority_key?.inside(tag::SEQUENCE).ok()?;
         fields.optional(tag::implicit(0)).ok()?.map(|id| id.content)
