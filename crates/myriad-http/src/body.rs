@@ -31,8 +31,8 @@ pub enum BodyError {
     /// The body is incomplete. For example, the sender closed the connection or reset the stream, a file is shorter
     /// than announced, or another request whose response is part of the body failed.
     Aborted,
-    /// The client sent no byte of the request body within the timeout, or too few (`client_body_timeout`,
-    /// `client_min_rate`). A timeout of an origin is [`BodyError::Origin`].
+    /// The client sent nothing of the request body for `client_body_timeout`, or sent it more slowly than
+    /// `client_min_rate`. A timeout of an origin is [`BodyError::Origin`].
     Timeout,
     /// The framing of the body is invalid (RFC 9112 §7).
     Malformed(crate::ParseError),

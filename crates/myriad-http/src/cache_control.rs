@@ -22,13 +22,13 @@ pub struct CacheControl {
     pub min_fresh: Option<u64>,
     /// `max-stale` of a request: maximum staleness that the client accepts; `u64::MAX` without an argument.
     pub max_stale: Option<u64>,
-    /// `no-cache` without field names.
+    /// `no-cache` without field names or with an empty list of them.
     pub no_cache: bool,
     /// Field names of `no-cache="…"`, in lower case.
     pub no_cache_fields: SmallVec<[Box<[u8]>; 1]>,
     /// `no-store`.
     pub no_store: bool,
-    /// `private` without field names.
+    /// `private` without field names or with an empty list of them.
     pub private: bool,
     /// Field names of `private="…"`, in lower case.
     pub private_fields: SmallVec<[Box<[u8]>; 1]>,

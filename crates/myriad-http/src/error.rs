@@ -19,7 +19,8 @@ pub enum ParseError {
     Http09,
     /// The major version is 2 or higher (RFC 9110 §15.6.6).
     UnsupportedVersion,
-    /// The request line does not fit in one buffer (`large_client_header_buffers`; RFC 9110 §15.5.15).
+    /// The request line is longer than one of `large_client_header_buffers` and than `client_header_buffer_size` (RFC
+    /// 9110 §15.5.15).
     RequestLineTooLong,
     /// A line or the whole head exceeds its size limit ([`HeadLimits`](crate::h1::HeadLimits), from
     /// `large_client_header_buffers`), or a field name has more than 65,535 bytes.
@@ -45,7 +46,7 @@ pub enum ParseError {
     InvalidHost,
     /// A field that may occur only once, such as `Host` or `Content-Length`, is repeated (RFC 9110 §5.3).
     RepeatedField,
-    /// `Host` differs from `:authority` (HTTP/2, HTTP/3).
+    /// `Host` differs from `:authority` (HTTP/2, HTTP/3), ignoring case.
     HostMismatch,
     /// The message has both `Content-Length` and `Transfer-Encoding` (RFC 9112 §6.3, rule 3).
     LengthAndEncoding,

@@ -3,7 +3,7 @@
 use crate::ParseError;
 use crate::known_fields::Known;
 
-/// Number of fields for which memory is reserved when the head of a response is parsed.
+/// Number of fields for which memory is reserved when response fields or trailers are parsed into an empty map.
 const MOST_OF_A_HEAD: usize = 16;
 
 /// Entry of a header field: ranges of its name and value in the buffer of [`Fields`], and its [`Known`] constant if

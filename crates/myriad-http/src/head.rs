@@ -127,7 +127,7 @@ impl RequestHead {
         Ok(())
     }
 
-    /// Restores `Host` as received, for logs.
+    /// Restores `Host` as received, for logs, if its normalization changed it.
     pub fn restore_host(&mut self) {
         if let Some(sent) = self.sent_host.take() {
             self.fields.set_known(Known::Host, &sent);

@@ -336,7 +336,8 @@ fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     }
 }
 
-/// Rejects a request with repeated fields of [`SINGLE`] or without a required `Host`, and normalizes `Host`.
+/// Rejects a request with repeated fields of [`SINGLE`], with an invalid `Host` or without a required one, and
+/// normalizes `Host`.
 pub(crate) fn check_fields(head: &mut RequestHead) -> Result<(), ParseError> {
     if head.fields.repeated_of(SINGLE) != 0 {
         return Err(ParseError::RepeatedField);

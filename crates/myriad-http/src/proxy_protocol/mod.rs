@@ -10,7 +10,7 @@ pub use header::{HeaderParseStatus, InvalidProxyHeader, LONGEST, ProxyHeader};
 pub use tlv::Tlv;
 pub use v1::version_1_line;
 
-/// Parses a PROXY protocol header of version 1 or 2 at the start of a connection.
+/// Parses a PROXY protocol header of version 1 or 2 at the start of a connection, of which `bytes` has arrived.
 pub fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeader> {
     let begins = |signature: &[u8]| {
         let length = bytes.len().min(signature.len());

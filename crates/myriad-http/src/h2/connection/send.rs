@@ -62,7 +62,8 @@ impl Http2Server {
         }
     }
 
-    /// Marks the request as invalid: the stream is reset after its (error) response.
+    /// Marks the request as invalid: the stream is reset after its (error) response. Call it before the response is
+    /// sent completely.
     pub fn reset_after_response(&mut self, stream: u32) {
         if let Some(found) = self.streams.get(stream) {
             found.malformed = true;

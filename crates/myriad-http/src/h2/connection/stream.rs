@@ -29,7 +29,7 @@ pub(super) struct ServerStream {
     pub(super) receiving: bool,
     /// True if the head of the final response has been sent.
     pub(super) answered: bool,
-    /// True if the request was malformed, so that `RST_STREAM` follows the response.
+    /// True if the request was malformed or the caller rejected it, so that `RST_STREAM` follows the response.
     pub(super) malformed: bool,
     pub(super) priority: Priority,
     /// True if the response was complete before the request, and the client may still send at least as many bytes as
@@ -82,7 +82,7 @@ pub struct FinishedStream {
     pub sent: ResponseBytes,
     /// True if the response is completely in the output.
     pub complete: bool,
-    /// True if the client reset the stream.
+    /// True if the client reset the stream, or its connection ended.
     pub by_client: bool,
 }
 
