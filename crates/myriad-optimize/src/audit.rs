@@ -68,20 +68,20 @@ pub struct AuditCheck {
     pub points: u32,
     /// Finding in one sentence.
     pub summary: String,
-    /// Resources that cost points.
+    /// URLs of the resources that the check concerns; empty for a check of the page as a whole.
     pub resources: Vec<String>,
 }
 
 /// Totals of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PageTotals {
-    /// Requests, with that of the page.
+    /// Number of requests: that of the page, and one for each different URL that it loads.
     pub requests: usize,
     /// Style sheets and scripts for which browsers wait before they show the page.
     pub blocking: usize,
-    /// Bytes of the page and its resources as received.
+    /// Bytes of the page and of its resources that were read, as received.
     pub transfer_bytes: u64,
-    /// Bytes of the page, its style sheets and scripts without compression.
+    /// Bytes of the page and of its style sheets and scripts that were read, without compression.
     pub text_bytes: u64,
 }
 
@@ -96,20 +96,20 @@ pub struct PageAudit {
     pub points: u32,
     /// Totals of the page.
     pub totals: PageTotals,
-    /// Requests with the filters, with that of the page.
+    /// Number of requests after the filters, including that of the page.
     pub requests_after: usize,
-    /// Blocking resources with the filters.
+    /// Number of blocking resources after the filters.
     pub blocking_after: usize,
     /// Checks in the order of the report.
     pub checks: Vec<AuditCheck>,
-    /// What each filter would do.
+    /// Report of each filter that is on.
     pub filters: Vec<FilterReport>,
     /// Resources without a response, because they are on other sites or their requests failed.
     pub not_read: Vec<SkippedSubject>,
 }
 
 /// Grades a page. `resources` are the responses for the URLs that the page names, as far as the caller requested them.
-/// Returns an error text if the page cannot be read.
+/// Returns an error text if the page cannot be read or is excluded.
 pub fn audit(
     page: &PageResource,
     resources: &PageResources,
@@ -221,7 +221,7 @@ impl<'a> Facts<'a> {
         self.loaded.iter().filter(|resource| resource.kind == kind).count()
     }
 
-    /// Returns the URLs of the responses that were read and for which `is_bad` is true.
+    /// Returns the URLs of the resources that were read and for which `is_bad` is true.
     fn bad(&self, is_bad: impl Fn(&Loaded<'_>, &PageResource) -> bool) -> Vec<String> {
         let read = self.loaded.iter().filter_map(|resource| Some((resource, resource.response?)));
         read.filter(|(resource, response)| is_bad(resource, response))

@@ -8,8 +8,8 @@ const SEARCHES: [&str; 6] =
 /// Attributes in selectors of style sheets and scripts.
 const ATTRIBUTES: [&str; 7] = ["rel", "href", "src", "id", "media", "type", "data"];
 
-/// Returns the part of a script by which it searches for elements with this name, which is in lower case: a call such as
-/// `$( "script` with any quotes and white space, or a selector such as `script[src`. `None` if there is none.
+/// Returns the part of a script by which it searches for elements with this name, which is in lower case: a call such
+/// as `$( "script` with any quotes and white space, or a selector such as `script[src`. `None` if there is none.
 pub(crate) fn element_search<'s>(script: &'s str, name: &str) -> Option<&'s str> {
     memmem::find_iter(script.as_bytes(), name.as_bytes()).find_map(|start| {
         let end = start + name.len();

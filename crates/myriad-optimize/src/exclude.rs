@@ -146,7 +146,8 @@ impl ElementSelector {
     }
 }
 
-/// Reads an attribute condition after its `[`. Returns it with the text after its `]`.
+/// Reads an attribute condition after its `[`. Returns the condition with the text after its `]`; `None` if it has
+/// another form than `name]`, `name=value]` or `name="value"]`.
 fn attribute(text: &str) -> Option<((String, Option<String>), &str)> {
     let length = text.find(|c: char| !c.is_ascii_alphanumeric() && !matches!(c, '-' | '_' | ':'))?;
     let (name, rest) = text.split_at(length);

@@ -110,7 +110,8 @@ impl FilterSet {
         filters.iter().any(|filter| self.contains(*filter))
     }
 
-    /// Returns the set changed by a word: `+name` adds a filter, `-name` removes it.
+    /// Returns the set changed by a word: `+name` adds a filter, `-name` removes it. Returns an error text for an
+    /// unknown filter and for a word without `+` or `-`.
     ///
     /// ```
     /// use myriad_optimize::{FilterName, FilterSet};
@@ -152,7 +153,8 @@ pub struct FilterReport {
     pub bytes_saved: u64,
     /// Requests that the filter saves.
     pub requests_saved: usize,
-    /// Parts that are left unchanged for a reason that an administrator can influence.
+    /// Parts that the filter leaves unchanged, with the reasons. Parts that never change, such as files of other
+    /// sites, may be omitted.
     pub skipped: Vec<SkippedSubject>,
 }
 
@@ -174,7 +176,8 @@ impl FilterReport {
     }
 }
 
-/// Returns whether a shorter file justifies another URL, which browsers have not cached: at least 512 bytes and a tenth.
+/// Returns whether a shorter file justifies another URL, which browsers have not cached: at least 512 bytes and a
+/// tenth.
 pub(crate) fn is_worthwhile(before: usize, after: usize) -> bool {
     let saved = before.saturating_sub(after);
     saved >= 512 && saved * 10 >= before

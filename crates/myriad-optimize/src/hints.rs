@@ -15,8 +15,9 @@ const MAX_FONTS: usize = 2;
 /// Offset in bytes from which an image is preloaded: browsers find earlier ones soon enough.
 const LATE_BYTES: usize = 8 << 10;
 
-/// Adds preloads to the head of a page: files of the font in which the text of the page is shown, and the image with the
-/// highest priority (index `largest`) if it is far behind the head. Returns an edit of the page.
+/// Adds preloads to the head of a page: files of the font in which the text of the page is shown, and the image with
+/// the highest priority (index `largest`) if it is far behind the head. Returns the edit of the page (`None` if no
+/// preload is added) and the report.
 pub(crate) fn hint_preload_subresources(
     images: &PageImages<'_>,
     largest: Option<usize>,
@@ -50,7 +51,8 @@ pub(crate) fn hint_preload_subresources(
     (Some((at..at, hints)).filter(|(_, hints)| !hints.is_empty()), report)
 }
 
-/// Returns the offset before the first style sheet or script of the head, and after the declaration of the encoding.
+/// Returns the offset before the first style sheet or script of the head, and after the declaration of the encoding;
+/// `None` if the head has neither style sheets nor scripts.
 fn place(images: &PageImages<'_>) -> Option<usize> {
     let head = &images.tokens[..images.scan.head_end];
     let is_first = |token: &&HtmlToken<'_>| match &token.kind {
@@ -95,7 +97,8 @@ fn fonts(
     }
 }
 
-/// Returns the preload of an image; `None` if browsers find the image early.
+/// Returns the preload of an image; `None` if browsers find the image early or the page preloads it. The error is the
+/// reason why the image is not preloaded.
 fn image(images: &PageImages<'_>, index: usize, context: &PageContext<'_>) -> Result<Option<String>, String> {
     let found = &images.scan.images[index];
     let token = &images.tokens[found.token];

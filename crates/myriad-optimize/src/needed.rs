@@ -20,10 +20,10 @@ const READ_IMAGES: [FilterName; 5] = [
     FilterName::PrioritizeLargestImage,
 ];
 
-/// Returns the same-origin URLs that [`optimize`](crate::optimize) reads and that are missing in `fetched`: style sheets with those
-/// that they import, scripts, and images whose tag has no size. The caller fetches them, adds the responses and calls again,
-/// because a style sheet may import others, until the list is empty or contains only URLs that failed. Returns nothing for a
-/// page that cannot be optimized.
+/// Returns the same-origin URLs that [`optimize`](crate::optimize) reads and that are missing in `fetched`: style
+/// sheets with those that they import, scripts, and images whose tag has no size. The caller fetches them, adds the
+/// responses and calls again, because a style sheet may import others, until the list is empty or contains only URLs
+/// that failed. Returns nothing for a page that cannot be optimized.
 pub fn needed_resources(
     page: &PageResource,
     fetched: &PageResources,

@@ -25,15 +25,15 @@ pub struct OptimizedPage {
     pub html: String,
     /// New style sheets and scripts that the page names.
     pub bundles: Vec<PageBundle>,
-    /// Same-origin resources on which the result depends, each with its digest ([`PageResource::digest`]). If one changes, the
-    /// page must be optimized again.
+    /// Same-origin resources on which the result depends, each with its digest ([`PageResource::digest`]). If one
+    /// changes, the page must be optimized again.
     pub dependencies: Vec<(PageUrl, [u8; 16])>,
     /// Report of each filter that is on, in the order of [`FilterName`].
     pub reports: Vec<FilterReport>,
 }
 
-/// Applies the filters that are on. Returns an error text if the page is excluded or cannot be read; the original is then
-/// used.
+/// Applies the filters that are on. Returns an error text if the page is excluded or cannot be read; the original is
+/// then used.
 pub fn optimize(
     page: &PageResource,
     resources: &PageResources,
@@ -78,8 +78,8 @@ pub fn optimize(
     Ok(OptimizedPage { html, bundles, dependencies: needs.with_digests(resources), reports })
 }
 
-/// Applies the filters that replace style sheets and scripts, and the one for sizes of images. Returns the page, the bundles
-/// and the reports.
+/// Applies the filters that replace style sheets and scripts, and the one for sizes of images. Returns the page, the
+/// bundles and the reports.
 fn with_new_elements(
     context: &PageContext<'_>,
     facts: &Result<PageFacts, String>,
@@ -169,7 +169,8 @@ fn with_less_whitespace(
     (html, report)
 }
 
-/// Returns whether a policy restricts from where the page loads its style sheets.
+/// Returns whether the page has a Content-Security-Policy, in its response or in a `meta` element. The policy is not
+/// evaluated.
 fn has_policy(page: &PageResource, tokens: &[HtmlToken<'_>]) -> bool {
     page.has_policy
         || tokens.iter().any(|token| match &token.kind {
@@ -180,7 +181,7 @@ fn has_policy(page: &PageResource, tokens: &[HtmlToken<'_>]) -> bool {
         })
 }
 
-/// Returns the texts of the scripts within the page, and of those from the same site.
+/// Returns the texts of the scripts within the page, and of those from the same site that were read and are UTF-8.
 fn script_texts<'a>(
     page: &'a str,
     scan: &PageScan,

@@ -1,4 +1,4 @@
-//! Page and what its filters need to know.
+//! Page and the data that its filters share.
 
 use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
@@ -15,11 +15,11 @@ pub(crate) const OTHER_SITE: &str = "is from another site";
 /// Resources of a page by their URL as the page names them.
 pub type PageResources = HashMap<PageUrl, PageResource>;
 
-/// Page and what its filters need to know.
+/// Page and the data that its filters share.
 pub(crate) struct PageContext<'a> {
     pub(crate) page: &'a str,
     pub(crate) url: &'a PageUrl,
-    /// Declared encoding of the page.
+    /// Declared encoding of the page in lower case; `None` if it is not declared.
     pub(crate) charset: Option<&'a str>,
     pub(crate) tokens: &'a [HtmlToken<'a>],
     pub(crate) scan: &'a PageScan,
@@ -29,7 +29,7 @@ pub(crate) struct PageContext<'a> {
     /// Words of these texts, made at the first use.
     pub(crate) script_words: OnceCell<HashSet<&'a str>>,
     pub(crate) options: &'a OptimizeOptions,
-    /// True if a Content-Security-Policy restricts what the page loads.
+    /// True if the page has a Content-Security-Policy.
     pub(crate) has_policy: bool,
     /// For each token, true if it is part of an excluded element.
     pub(crate) is_excluded: &'a [bool],
@@ -41,7 +41,7 @@ impl<'a> PageContext<'a> {
         self.options.filters.contains(filter)
     }
 
-    /// Returns the reason why no style sheet or script of the page may get another URL.
+    /// Returns the reason why no style sheet or script of the page may get another URL; `None` if they may.
     pub(crate) fn fixed_urls(&self) -> Option<&'static str> {
         if self.has_policy {
             return Some("it has a Content-Security-Policy");
@@ -50,9 +50,9 @@ impl<'a> PageContext<'a> {
         (!is_own).then_some("its base element names another site")
     }
 
-    /// Returns the reason why no style sheet or script, depending on `kind`, of the page may change: their URLs are fixed, a
-    /// script searches for their elements or uses `list`, which contains them, or there are more than `max`. `noun` is their
-    /// name in the plural.
+    /// Returns the reason why no style sheet or script, depending on `kind`, of the page may change: their URLs are
+    /// fixed, a script searches for their elements or uses `list`, which contains them, or there are more than `max`.
+    /// `noun` is their name in the plural.
     pub(crate) fn unchangeable(
         &self,
         kind: ResourceKind,
@@ -69,13 +69,13 @@ impl<'a> PageContext<'a> {
         self.scan.of_kind(kind).nth(max).map(|_| format!("it has more than {max} {noun}"))
     }
 
-    /// Returns whether the page preloads a URL.
+    /// Returns whether the page preloads a URL, other than as a font.
     pub(crate) fn is_preloaded(&self, url: &PageUrl) -> bool {
         self.scan.of_kind(ResourceKind::Preload).any(|resource| resource.url.as_ref() == Some(url))
     }
 
-    /// Returns the edit that sets an attribute of a tag to a value without special characters; `None` if the tag has no such
-    /// attribute.
+    /// Returns the edit that sets an attribute of a tag to a value without special characters; `None` if the tag has
+    /// no such attribute.
     pub(crate) fn attribute_edit(
         &self,
         token: usize,
@@ -119,7 +119,9 @@ impl<'a> PageContext<'a> {
         })
     }
 
-    /// Returns the text of a resource of this site with a type for which `is_valid` is true.
+    /// Returns the text of a resource of this site with a type for which `is_valid` is true, and the URL it was
+    /// loaded from. The error is the reason why the text cannot be used, for example another site, a failed request
+    /// or an undeclared encoding.
     fn resource_text(
         &self,
         url: &PageUrl,

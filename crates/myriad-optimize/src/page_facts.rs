@@ -33,7 +33,7 @@ struct SourceFacts {
 }
 
 impl PageFacts {
-    /// Reads all style sheets. Returns an error text if one cannot be read.
+    /// Reads all style sheets except those of font hosts. Returns an error text if one cannot be read.
     pub(crate) fn read(context: &PageContext<'_>) -> Result<Self, String> {
         let mut facts = Self { sheets: Vec::new() };
         let mut waiting: Vec<(PageUrl, bool)> = Vec::new();
@@ -137,7 +137,8 @@ impl PageFacts {
         PatternIndex::new(self.sheets.iter().flat_map(|sheet| &sheet.facts.stretching))
     }
 
-    /// Returns the files of the font in which the text of the page is shown, unless a rule for a part says otherwise.
+    /// Returns the files of the font that the page sets for its text; empty if the font is not known or has no
+    /// suitable file. Rules for parts of the page may set other fonts.
     pub(crate) fn page_fonts(&self) -> Vec<PageUrl> {
         let critical = || self.sheets.iter().filter(|sheet| sheet.is_critical);
         let families = || critical().flat_map(|sheet| &sheet.facts.fonts.families);
@@ -165,7 +166,8 @@ impl PageFacts {
     }
 }
 
-/// Returns whether a style sheet applies to all media, whatever style set a visitor chooses.
+/// Returns whether a style sheet applies to all media, whatever style set a visitor chooses. Returns false for an
+/// element with `onload`, which may change the media.
 fn applies_always(tag: &HtmlTag<'_>) -> bool {
     let media = tag.raw("media").unwrap_or_default().trim();
     let kind = tag.raw("type").unwrap_or_default().trim();
@@ -191,7 +193,7 @@ impl<'f> PatternIndex<'f> {
         Self { patterns }
     }
 
-    /// Returns a pattern that an element may match.
+    /// Returns a pattern that an element may match; `None` if it matches none.
     pub(crate) fn find(&self, tag: &HtmlTag<'_>) -> Option<&'f ElementPattern> {
         let value = |name: &str| if tag.has(name) { tag.value(name) } else { Some(String::new()) };
         let (Some(class), Some(id)) = (value("class"), value("id")) else {
@@ -203,7 +205,7 @@ impl<'f> PatternIndex<'f> {
         found.find(|pattern| pattern.matches(&tag.name, &class, id.trim())).copied()
     }
 
-    /// Returns a class of patterns for images that is one of those for which `is_named` is true.
+    /// Returns a class in a pattern for `img` elements for which `is_named` is true; `None` if there is none.
     pub(crate) fn image_class(&self, is_named: impl Fn(&str) -> bool) -> Option<&'f str> {
         let images = self.patterns.values().flatten().filter(|pattern| pattern.tag.as_deref() == Some("img"));
         images.flat_map(|pattern| &pattern.classes).map(String::as_str).find(|class| is_named(class))

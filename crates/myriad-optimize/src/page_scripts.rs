@@ -11,8 +11,8 @@ use crate::html::{HtmlKind, HtmlTag, ResourceKind, is_module};
 use crate::js::{reads_own_url, rewrite_javascript};
 use crate::page_context::{OTHER_SITE, PageContext};
 
-/// Attributes with which a script keeps its URL: those that bind its content, and those by which authors ask optimizers to
-/// leave it alone.
+/// Attributes with which a script keeps its URL: those that bind its content, and those by which authors ask
+/// optimizers to leave it alone.
 const FIXING_ATTRIBUTES: [&str; 10] = [
     "integrity",
     "crossorigin",
@@ -87,8 +87,8 @@ fn elements_of<'c>(
     })
 }
 
-/// Returns the length of a script and its shorter text, if that is worth another URL; an error text if it must stay as it
-/// is.
+/// Returns the length of a script and its shorter text, if that is worth another URL; an error text if it must stay
+/// as it is.
 fn shorter_script(context: &PageContext<'_>, url: &PageUrl) -> Result<Option<(usize, String)>, String> {
     let (text, _) = context.script_text(url)?;
     if context.options.exclude.covers_url(url) {

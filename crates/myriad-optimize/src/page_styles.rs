@@ -1,4 +1,5 @@
-//! Style sheets of a page: combined (`combine_css`), made smaller (`rewrite_css`), or moved into the page (`inline_css`).
+//! Style sheets of a page: combined (`combine_css`), made smaller (`rewrite_css`), or moved into the page
+//! (`inline_css`).
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -28,7 +29,7 @@ struct PageSheet {
     original_bytes: usize,
     /// Media query if the sheet may be combined with others, or moved into the page.
     media: Option<String>,
-    /// True if browsers wait for it before they show the page.
+    /// True if the sheet is in the head and browsers wait for it before they show the page.
     is_critical: bool,
 }
 
@@ -40,7 +41,7 @@ pub(crate) struct StyleChanges {
     pub(crate) combined: FilterReport,
     pub(crate) rewritten: FilterReport,
     pub(crate) inlined: FilterReport,
-    /// Text with which a script of the page searches for `style` elements.
+    /// Text with which a script of the page searches for `style` elements; `None` if no script does.
     style_search: Option<String>,
 }
 
@@ -71,8 +72,8 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
 }
 
 impl StyleChanges {
-    /// Returns runs of style sheets that can be combined, and the URLs of style sheets that stay as they are. Between the
-    /// sheets of a run, there are only white space, comments and elements without effect on styles.
+    /// Returns runs of style sheets that can be combined, and the URLs of style sheets that stay as they are. Between
+    /// the sheets of a run, there are only white space, comments and elements without effect on styles.
     fn runs<'c>(&mut self, context: &PageContext<'c>) -> (Vec<Vec<PageSheet>>, HashSet<&'c PageUrl>) {
         let sheets: HashMap<usize, &ScannedResource> = context
             .scan
@@ -113,7 +114,8 @@ impl StyleChanges {
         (runs, unchanged)
     }
 
-    /// Replaces the style sheets of a run.
+    /// Replaces the style sheets of a run by one element if they can be combined or moved into the page, otherwise
+    /// each by a smaller file if that is worthwhile.
     fn replace(&mut self, context: &PageContext<'_>, run: &[PageSheet], unchanged: &HashSet<&PageUrl>) {
         let Some(first) = run.first() else { return };
         // Browsers request a style sheet once, however often the page names it.

@@ -12,11 +12,12 @@ pub struct PageResource {
     pub status: u16,
     /// Media type in lower case without parameters; empty if there is none.
     pub media_type: String,
-    /// Parameter `charset` of `Content-Type` in lower case.
+    /// Parameter `charset` of `Content-Type` in lower case; `None` if it is missing.
     pub charset: Option<String>,
     /// Coding of the body as received (`Content-Encoding`); empty for none.
     pub encoding: String,
-    /// Seconds for which a browser may use the response without a request (`Cache-Control`, `Expires`).
+    /// Seconds for which a browser may use the response without a request (`Cache-Control`, `Expires`); `None` if the
+    /// response does not state them.
     pub fresh_s: Option<u64>,
     /// True if the response has `ETag` or `Last-Modified`.
     pub has_validator: bool,
@@ -71,7 +72,7 @@ impl PageResource {
         if self.is_ok() { short_digest(&self.body) } else { [0; 16] }
     }
 
-    /// Returns whether the response succeeded.
+    /// Returns whether the response succeeded: its status is 200.
     pub fn is_ok(&self) -> bool {
         self.status == 200
     }

@@ -70,7 +70,7 @@ impl SheetSource {
     }
 }
 
-/// Accepts `@charset "utf-8";` at the start.
+/// Accepts `@charset "utf-8";` at the start; returns an error for any other `@charset`.
 fn check_charset(sheet: &CssTokens<'_>, item: &CssItem, is_first: bool) -> Result<(), CssRefusal> {
     let is_utf8 = is_first
         && starts_with_charset(sheet.text)
@@ -175,7 +175,8 @@ impl UrlMover<'_, '_> {
         Ok(())
     }
 
-    /// Returns the new text of a URL; `None` if it does not depend on the folder of the sheet.
+    /// Returns the new text of a URL; `None` if it does not depend on the folder of the sheet. Returns an error for a
+    /// relative URL that cannot be resolved or is in a custom property.
     fn moved_url(&self, value: Option<String>, is_custom: bool) -> Result<Option<String>, CssRefusal> {
         let value = value.ok_or(CssRefusal::Url)?;
         let before_path = value.split(['/', '?', '#']).next().unwrap_or_default();

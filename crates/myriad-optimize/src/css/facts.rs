@@ -1,5 +1,5 @@
-//! Facts about the style sheets of a page that other filters need: which elements may show white space as written, which
-//! images get their size from their width, which fonts the page uses first.
+//! Facts about the style sheets of a page that other filters need: which elements may show white space as written,
+//! which images get their size from their width, which fonts the page uses first.
 
 use std::fmt;
 use std::ops::Range;
@@ -26,8 +26,8 @@ const COLLAPSING: [&str; 13] = [
     "stable",
     "auto",
 ];
-/// Properties other than `width`, `height` and `max-width` with which an image may get another size than that of its file
-/// at its width.
+/// Properties other than `width`, `height` and `max-width` with which an image may get another size than that of its
+/// file at its width.
 const SIZING: [&str; 19] = [
     "min-width",
     "min-height",
@@ -132,7 +132,7 @@ impl SheetFacts {
         Ok(facts)
     }
 
-    /// Returns whether a `style` attribute shows white space as written; true if it is not understood.
+    /// Returns whether a `style` attribute may show white space as written: it contains `white-space` or an escape.
     pub fn preserves_inline(style: &str) -> bool {
         style.to_ascii_lowercase().contains("white-space") || style.contains('\\')
     }
@@ -237,8 +237,8 @@ impl FactsReader<'_, '_> {
         self.conditions -= 1;
         if effects.preserves || effects.sizes || effects.widens || effects.stretches {
             let subjects = patterns(sheet, item.prelude.clone(), NESTED);
-            // A width does not change the height if `img { height: auto }` is the rule that applies; only the width of all
-            // images is known not to be a size for both.
+            // A width does not change the height if `img { height: auto }` is the rule that applies; only the width
+            // of all images is known not to be a size for both.
             let is_named = |pattern: &&ElementPattern| !pattern.classes.is_empty() || !pattern.ids.is_empty();
             let is_image = |pattern: &&ElementPattern| pattern.tag.as_deref().is_none_or(|tag| tag == "img");
             if effects.sizes || effects.widens {
@@ -319,7 +319,7 @@ fn selects_all_images(sheet: &CssTokens<'_>, prelude: Range<usize>) -> bool {
         .any(|selector| matches!(selector, [name] if name.eq_ignore_ascii_case("img")))
 }
 
-/// Returns whether a value of `white-space` is none of [`COLLAPSING`].
+/// Returns whether a value of `white-space` contains anything other than `!important` and words of [`COLLAPSING`].
 fn preserves(sheet: &CssTokens<'_>, value: Range<usize>) -> bool {
     value.filter(|index| !is_trivia(sheet, *index)).any(|index| match sheet.kind(index) {
         CssKind::Delim('!') => false,

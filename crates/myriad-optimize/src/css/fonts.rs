@@ -26,7 +26,7 @@ pub struct FontFace {
 pub enum FontFamily {
     /// Name in lower case.
     Name(String),
-    /// Custom property that contains it.
+    /// Name of the custom property that contains the family.
     Variable(String),
     /// Not understood.
     Unknown,
@@ -37,7 +37,7 @@ pub enum FontFamily {
 pub struct FontFacts {
     /// Fonts for usual text: normal style and weight, with Latin letters.
     pub faces: Vec<FontFace>,
-    /// Families of the rules for `body` (true), `html` and `:root`, in their order.
+    /// Families of the rules for `body` (true), and for `html` and `:root` (false), in their order.
     pub families: Vec<(bool, FontFamily)>,
     /// Families in custom properties of these rules, in their order.
     pub variables: Vec<(String, FontFamily)>,

@@ -7,8 +7,8 @@ use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item};
 use super::tokens::{CssKind, CssTokens};
 use crate::OptimizeLimits;
 
-/// Removes white space and comments that have no meaning. Comments that start with `/*!` (licences) are retained between
-/// rules. The tokens of the result are compared with those of the original.
+/// Removes white space and comments that have no meaning. Comments that start with `/*!` (licences) are retained
+/// between rules. The tokens of the result are compared with those of the original.
 ///
 /// ```
 /// let limits = myriad_optimize::OptimizeLimits::default();
@@ -31,7 +31,7 @@ pub fn rewrite_css(text: &str, limits: &OptimizeLimits) -> Result<String, CssRef
     Ok(result)
 }
 
-/// Returns whether a style sheet starts with the bytes by which browsers recognize the rule.
+/// Returns whether a style sheet starts with the bytes by which browsers recognize an `@charset` rule.
 pub(super) fn starts_with_charset(text: &str) -> bool {
     text.starts_with("@charset \"")
 }

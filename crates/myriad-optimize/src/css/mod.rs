@@ -27,7 +27,8 @@ pub enum CssRefusal {
     OpenEnd,
     /// The result would have other tokens.
     Different,
-    /// An `@charset` that is not at the start, or names an encoding other than UTF-8.
+    /// An `@charset` that is not at the start, would be at the start without a comment before it, or names an
+    /// encoding other than UTF-8.
     Charset,
     /// An `@import` that would not be at the start of the combined sheet.
     Import,

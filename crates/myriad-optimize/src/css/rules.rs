@@ -30,8 +30,8 @@ pub(crate) enum ItemKind {
     Remainder,
 }
 
-/// Reads the item that starts at token `at`, which is neither white space nor a comment. Returns it with the index after
-/// it. `is_nested` is true within a block, where a semicolon ends an item.
+/// Reads the item that starts at token `at`, which is neither white space nor a comment. Returns it with the index
+/// after it. `is_nested` is true within a block, where a semicolon ends an item.
 pub(crate) fn next_item(sheet: &CssTokens<'_>, at: usize, end: usize, is_nested: bool) -> (CssItem, usize) {
     let is_at_rule = sheet.kind(at) == CssKind::AtKeyword;
     if matches!(sheet.kind(at), CssKind::Other) && matches!(sheet.text_of(at), "<!--" | "-->") && !is_nested {
@@ -98,7 +98,7 @@ pub(crate) fn at_name<'a>(sheet: &CssTokens<'a>, item: &CssItem) -> &'a str {
     &sheet.text_of(item.prelude.start)[1..]
 }
 
-/// Returns the value of a string token; `None` if it contains escapes.
+/// Returns the value of a string token; `None` if it contains escapes or the token is no string.
 pub(super) fn string_value(token: &str) -> Option<String> {
     let inner = token.strip_prefix(['"', '\''])?;
     let inner = &inner[..inner.len().checked_sub(1)?];

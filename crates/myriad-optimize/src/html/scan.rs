@@ -26,7 +26,7 @@ pub enum ResourceKind {
     Image,
     /// Font that the page preloads.
     Font,
-    /// Other resource that the page preloads, and modules.
+    /// Other resource that the page preloads (`preload`, `modulepreload`).
     Preload,
 }
 
@@ -61,9 +61,9 @@ pub struct PageScan {
     pub resources: Vec<ScannedResource>,
     /// Images.
     pub images: Vec<ScannedImage>,
-    /// Texts of scripts within the page.
+    /// Ranges of the page that are texts of its scripts.
     pub inline_scripts: Vec<Range<usize>>,
-    /// Texts of style sheets within the page.
+    /// Ranges of the page that are texts of its style sheets.
     pub inline_styles: Vec<Range<usize>>,
     /// Number of tags with an empty `src` or `href`, for which some browsers request the page again.
     pub empty_references: usize,
@@ -85,8 +85,8 @@ impl PageScan {
     }
 }
 
-/// Lists the resources that a page loads. `url` is the URL of the page; a `base` element changes the base of relative
-/// URLs.
+/// Lists the resources that a page loads, without elements in `template` and style sheets that are alternate or
+/// disabled. `url` is the URL of the page; a `base` element changes the base of relative URLs.
 pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
     let mut scanner = Scanner {
         scan: PageScan { base: base_of(tokens, url), head_end: tokens.len(), ..PageScan::default() },
@@ -109,7 +109,8 @@ pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
     scanner.scan
 }
 
-/// Returns the encoding that a page declares in `meta`, in lower case.
+/// Returns the encoding that a page declares in a `meta` element in its first 1024 bytes, in lower case; `None` if it
+/// declares none there.
 pub(crate) fn declared_encoding(tokens: &[HtmlToken<'_>]) -> Option<String> {
     tokens.iter().take_while(|token| token.range.end <= ENCODING).find_map(|token| {
         let HtmlKind::Start(tag) = &token.kind else { return None };

@@ -107,7 +107,8 @@ impl<'a> HtmlTag<'a> {
     }
 }
 
-/// Decodes numeric references and those of `& < > " '`. Returns `None` if the value may contain another reference.
+/// Decodes numeric references of printable ASCII characters, and `&amp;`, `&lt;`, `&gt;`, `&quot;` and `&apos;`.
+/// Returns `None` if the value may contain another reference.
 fn decoded(value: &str) -> Option<String> {
     let (first, rest) = value.split_once('&').map_or((value, None), |(first, rest)| (first, Some(rest)));
     let mut text = first.to_owned();

@@ -21,10 +21,10 @@ const KEPT: [&str; 11] = [
     "object",
 ];
 
-/// Replaces runs of white space in the text of a page with one line break (if the run contains one) or space, and removes
-/// white space in tags. No text node becomes empty, so the tree stays the same. `preserving` are the elements whose white
-/// space the style sheets of the page may show as written; elements for which `is_excluded` is true stay as they are. The
-/// tokens of the result are compared with those of the original.
+/// Replaces runs of white space in the text of a page with one line break (if the run contains one) or space, and
+/// removes white space in tags. No text node becomes empty, so the tree stays the same. `preserving` are the elements
+/// whose white space the style sheets of the page may show as written; elements for which `is_excluded` is true stay
+/// as they are. The tokens of the result are compared with those of the original.
 ///
 /// ```
 /// let limits = Default::default();

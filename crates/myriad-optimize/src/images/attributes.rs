@@ -27,7 +27,7 @@ pub(crate) struct ImageChanges {
     pub(crate) largest: Option<usize>,
 }
 
-/// Images of a page, and what the filters need to know about it.
+/// Images of a page, with the data that the filters read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PageImages<'a> {
     pub(crate) tokens: &'a [HtmlToken<'a>],
@@ -111,7 +111,8 @@ pub(crate) fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
     })
 }
 
-/// Returns the index of the image that is probably the largest on the first screen.
+/// Returns the index of the image that is probably the largest on the first screen; `None` if no image there is known
+/// to have an area of at least [`LARGE`].
 fn largest_of_first(scan: &PageScan, size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>) -> Option<usize> {
     let area = |image: &crate::html::ScannedImage| {
         let size = image.size.or_else(|| size_of(image.url.as_ref()?));

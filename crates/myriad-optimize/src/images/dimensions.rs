@@ -19,9 +19,9 @@ const SIZING_ATTRIBUTES: [&str; 4] = ["srcset", "sizes", "is", "border"];
 /// Maximum number of images of a page that are changed.
 const MAX_IMAGES: usize = 500;
 
-/// Adds `width` and `height` to images whose size is known from their file, so that browsers reserve the space. The size
-/// at which an image is shown stays the same only if the style sheets derive its height from its width; all others are
-/// left unchanged. Returns edits of the page.
+/// Adds `width` and `height` to images whose size is known from their file, so that browsers reserve the space. The
+/// size at which an image is shown stays the same only if the style sheets derive its height from its width; all
+/// others are left unchanged. Returns edits of the page.
 pub(crate) fn insert_image_dimensions(
     context: &PageContext<'_>,
     facts: &Result<PageFacts, String>,

@@ -67,7 +67,7 @@ const BEFORE_EXPRESSION: [&str; 14] = [
 /// Words that are keywords only in some places.
 const CONTEXTUAL: [&str; 4] = ["yield", "await", "of", "let"];
 
-/// What a slash means after the tokens so far.
+/// Meaning of a slash after the tokens so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slash {
     Divides,

@@ -21,8 +21,9 @@ pub(super) fn prepared(request: &Request) -> Option<&PassUrl> {
 
 /// Writes the URI of the request to the origin.
 ///
-/// - If the URL of `proxy_pass` has no path: the client's URI as received. The current URI instead if the URI has changed
-///   (by a rewrite, `set $args` or an internal redirect, and in a subrequest), or if the request target has no path.
+/// - If the URL of `proxy_pass` has no path: the client's URI as received. The current URI instead if the URI has
+///   changed (by a rewrite, `set $args` or an internal redirect, and in a subrequest), or if the request target has
+///   no path.
 /// - If a URL with variables has a path: this path alone, which is the complete URI.
 /// - If a URL without variables has a path: the current URI, in which the path of the URL replaces the location's
 ///   prefix, unless a rewrite has changed the URI in this location.

@@ -86,8 +86,8 @@ fn known_visitors(esi: &EsiReport) -> Vec<(&'static str, String)> {
     rows
 }
 
-/// Returns the lines about the optimized form of a page: its size, and what each filter did and left unchanged, with the
-/// reasons.
+/// Returns the lines about the optimized form of a page: its size, and what each filter did and left unchanged, with
+/// the reasons.
 pub fn optimized(page: &PageReport) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "{}", page.url.as_deref().unwrap_or(&page.key));
