@@ -10,13 +10,14 @@ pub struct StackFacts {
     pub now_s: u64,
     /// Memory of the machine, in bytes.
     pub memory: Observation<u64>,
-    /// Limit of open files of the Myriad worker process.
+    /// Limit of open files of the Myriad worker process; [`u64::MAX`] if unlimited.
     pub descriptors: Observation<u64>,
     /// Value of `net.core.somaxconn`.
     pub backlog: Observation<u64>,
     /// Swap usage of the machine.
     pub swap: Observation<SwapUsage>,
-    /// Names of programs that the kernel has killed because memory was exhausted; a name occurs once per process.
+    /// Names of programs that the kernel has killed because memory was exhausted; a name occurs once per process. At
+    /// most 1000 names.
     pub killed: Observation<Vec<String>>,
     /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown.
     pub php_down: Option<String>,
@@ -43,10 +44,10 @@ pub struct StackFacts {
     /// Pages of the site that changed without a purge during the last seven days, the newest change first, at most
     /// three.
     pub changes: Observation<Vec<PageChange>>,
-    /// Sources of the cookies that pages set.
+    /// Sources of the cookies that pages set; empty if the folder of the site is unknown.
     pub cookies: Vec<CookieSource>,
     /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`); empty
-    /// if the cache served each page at the second request.
+    /// if the folder of the site is unknown, or if no second response has `MISS`, `EXPIRED` or `BYPASS` in `X-Cache`.
     pub uncaching: Vec<String>,
     /// URL paths of files that a `.htaccess` denies but the server sends. One file per folder is tested, and at most
     /// 20.
@@ -115,7 +116,8 @@ pub struct FpmPoolStatus {
     pub active: u32,
     /// Number of connections that wait for a child process.
     pub queue: u32,
-    /// Number of times that the pool reached its maximum number of children (`pm.max_children`).
+    /// Number of times since the start of php-fpm that the pool reached its maximum number of children
+    /// (`pm.max_children`).
     pub reached: u64,
 }
 
@@ -190,7 +192,7 @@ pub struct PageVisit {
     pub first_byte_ms: u64,
     /// Value of `X-Cache`; `None` without it.
     pub cache: Option<String>,
-    /// Names of cookies in `Set-Cookie`.
+    /// Names of cookies in `Set-Cookie`, each cut to 128 characters.
     pub cookies: Vec<String>,
     /// Value of `Cache-Control`; empty without it.
     pub cache_control: String,
@@ -204,7 +206,7 @@ pub struct PageVisit {
     pub location: Option<String>,
     /// Value of `Vary`; empty without it.
     pub vary: String,
-    /// True if the body contains a WordPress nonce (form token).
+    /// True if the body contains a text that indicates a WordPress nonce (form token).
     pub has_nonce: bool,
     /// Value of `Cache-Status`, which may contain the reason why a page is not stored; `None` without it.
     pub cache_status: Option<String>,

@@ -53,7 +53,7 @@ pub(crate) struct AddressCounts {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ErrorCounts {
     pub(crate) level: String,
-    /// Last message of the group.
+    /// Last message of the group, cut to 512 bytes.
     pub(crate) example: String,
     pub(crate) client: String,
     pub(crate) first_s: Option<u64>,

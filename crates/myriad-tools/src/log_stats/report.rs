@@ -26,7 +26,7 @@ pub struct LogReport {
     pub cache: Option<Vec<(&'static str, u64)>>,
     /// Durations of requests; `None` if the logs do not contain them.
     pub times: Option<DurationStats>,
-    /// Requests by hour.
+    /// Requests by hour, at most two years.
     pub hours: Vec<HourCounts>,
     /// Most requested pages.
     pub pages: Vec<ReportedPage>,
@@ -101,7 +101,7 @@ impl DurationStats {
 /// Requests in an hour.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HourCounts {
-    /// Start of the hour.
+    /// Start of the hour in UTC.
     pub begin_s: u64,
     /// Requests by class of status.
     pub statuses: StatusCounts,
@@ -140,7 +140,7 @@ pub struct SlowPage {
 pub struct MissedPage {
     /// Page as in [`ReportedPage`].
     pub page: String,
-    /// Number of requests that were not served from the cache.
+    /// Number of requests with status `MISS`, `EXPIRED` or `BYPASS`.
     pub missed: u64,
     /// Amount by which `missed` may at most be too high.
     pub over: u64,
@@ -163,13 +163,13 @@ pub struct BusyAddress {
     pub over: u64,
     /// Share of all requests, in percent.
     pub share: f64,
-    /// Maximum number of requests of the address within a minute.
+    /// Maximum number of requests of the address within a minute, counted in the order of the log lines.
     pub peak_per_minute: u64,
     /// Number of responses with status 400 and above.
     pub errors: u64,
     /// Number of bytes sent to the address.
     pub bytes: u64,
-    /// Most frequent `User-Agent`.
+    /// Approximately most frequent `User-Agent`, cut to 160 bytes; empty if there is none.
     pub agent: String,
 }
 
@@ -184,11 +184,11 @@ pub struct ErrorGroup {
     pub count: u64,
     /// Amount by which `count` may at most be too high.
     pub over: u64,
-    /// Time of the first occurrence.
+    /// Time of the first counted occurrence; `None` if none has a time.
     pub first_s: Option<u64>,
-    /// Time of the last occurrence.
+    /// Time of the last occurrence; `None` if none has a time.
     pub last_s: Option<u64>,
-    /// Message of the last occurrence.
+    /// Message of the last occurrence, cut to 512 bytes.
     pub example: String,
     /// Address of the client of the last occurrence; empty if unknown.
     pub client: String,

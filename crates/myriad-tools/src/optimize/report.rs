@@ -109,7 +109,7 @@ impl Layout {
     fn list(&self, out: &mut String, lines: &[String]) {
         let shown = if self.all { lines.len() } else { LISTED };
         for line in lines.iter().take(shown) {
-            // Parts of it come from the page.
+            // Parts of the line come from the page.
             let safe = line.replace(char::is_control, "\u{fffd}");
             self.line(out, 10, &format!("        {safe}"));
         }

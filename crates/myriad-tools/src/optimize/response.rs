@@ -8,7 +8,7 @@ use myriad_cli::web::WebAnswer;
 use myriad_http::cache_control::CacheControl;
 use myriad_optimize::{PageResource, PageUrl};
 
-/// Converts an answer. Returns an error text if the body cannot be decoded, or is longer than `largest` bytes when
+/// Converts a response. Returns an error text if the body cannot be decoded, or is longer than `largest` bytes when
 /// decoded.
 pub(super) fn resource(
     url: PageUrl,
@@ -61,7 +61,7 @@ pub(super) fn too_long(largest: usize) -> String {
 }
 
 /// Returns the seconds for which a browser may use the response without a request; `None` if its headers do not specify
-/// them.
+/// them, 0 if `Cache-Control` forbids the use or `Expires` is invalid.
 fn freshness(answer: &WebAnswer, now_s: u64) -> Option<u64> {
     let control = CacheControl::parse(answer.fields.get_all(b"cache-control"));
     if control.no_store || control.no_cache {

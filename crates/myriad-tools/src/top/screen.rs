@@ -90,7 +90,8 @@ pub(super) fn size() -> (usize, usize) {
     (usize::from(columns).clamp(40, 400), usize::from(rows).max(10))
 }
 
-/// Starts a thread that sends each key to `events`, and [`KeyPress::Quit`] when standard input is closed.
+/// Starts a thread that sends each key to `events`, and [`KeyPress::Quit`] when standard input is closed or cannot be
+/// read.
 pub(super) fn keys(events: Sender<TopEvent>) {
     thread::spawn(move || {
         let mut bytes = [0; 64];
@@ -109,7 +110,8 @@ pub(super) fn keys(events: Sender<TopEvent>) {
     });
 }
 
-/// Returns the keys in bytes that the terminal sent together. Escape sequences of special keys are ignored.
+/// Returns the keys in bytes that the terminal sent together. Escape sequences of special keys and unknown keys are
+/// ignored.
 fn keys_of(bytes: &[u8]) -> Vec<KeyPress> {
     match bytes {
         // The escape key alone quits, like `q`.

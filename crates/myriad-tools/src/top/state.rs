@@ -7,7 +7,8 @@ use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPa
 
 use super::event::KeyPress;
 
-/// Number of past seconds whose request rates are stored: at least as many as the widest terminal shows.
+/// Maximum number of live events (usually one per second) whose rates are stored: at least as many as the widest
+/// terminal shows.
 const SECONDS: usize = 400;
 /// Maximum number of purges that are stored for display.
 const PURGES: usize = 100;
@@ -37,10 +38,10 @@ impl TopView {
 #[derive(Debug, Default)]
 pub(super) struct TopState {
     pub(super) tick: Option<LiveTick>,
-    /// Rates per second of requests and other counts, the newest last.
+    /// Rates per second of requests and other counts, one element per live event, the newest last; at most [`SECONDS`].
     pub(super) seconds: VecDeque<TickCounts>,
     rankings: HashMap<&'static str, Vec<TopPage>>,
-    /// Purges that the server reported, the newest first.
+    /// Purges that the server reported, the newest first; at most [`PURGES`].
     pub(super) purges: VecDeque<PurgeEvent>,
     pub(super) view: TopView,
     pub(super) is_paused: bool,
@@ -94,7 +95,8 @@ impl TopState {
     }
 }
 
-/// Converts the counts since the previous live event to rates per second.
+/// Converts the counts since the previous live event to rates per second. `miss` includes expired and revalidated
+/// pages, `hit` stale ones.
 fn rates(tick: &LiveTick) -> TickCounts {
     let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
     let delta = tick.delta;

@@ -8,7 +8,8 @@ use super::format::{duration, percent};
 use super::paint::{BLUE, BOLD, CYAN, DIM, GREEN, RED, REVERSED, TerminalPaint, YELLOW, fit};
 use super::state::{TopState, TopView};
 
-/// Returns a whole screen: a heading, the selected view, and a line with the keys.
+/// Returns a whole screen: a heading, the selected view (or the help, or a note before the first live event), and a
+/// line with the keys.
 pub(super) fn screen(state: &TopState, (width, height): (usize, usize), paint: TerminalPaint) -> Vec<String> {
     let room = height.saturating_sub(3);
     let mut lines = vec![head(state, width, paint)];

@@ -21,7 +21,8 @@ pub(crate) fn about(bytes: u64) -> String {
     format!("{} MB", bytes.div_ceil(MIB))
 }
 
-/// Parses `64M`, `2g`, `512k`, `1048576`, also with `B` or `iB` after the unit. Returns `None` for other texts.
+/// Parses `64M`, `2g`, `1t`, `512k`, `1048576`, also with `B` or `iB` after the unit. Returns `None` for other texts,
+/// and for sizes of 2^64 bytes and above.
 pub fn parse(text: &str) -> Option<u64> {
     let text = text.trim();
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();

@@ -28,7 +28,8 @@ impl SettingChange {
     }
 }
 
-/// Returns the settings of a planned file, with their present values.
+/// Returns the settings of a planned file, with their present values. Of repeated settings of a systemd unit, only
+/// those with the last value are returned.
 pub fn changes(file: &ConfigFile, present: &PresentSettings) -> Vec<SettingChange> {
     let mut seen = BTreeMap::new();
     for setting in &file.settings {

@@ -30,9 +30,9 @@ fn has_performance_schema(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
-/// Returns the size of the database's buffer pool, in bytes: an eighth or (from 4 GB on) a fifth of the memory, but at
-/// most three times the size of the data, or 512 MB if that is more; rounded down to a multiple of [`CHUNK`] times the
-/// number of instances, at least one [`CHUNK`]. On machines below 1.5 GB it is 64 MB.
+/// Returns the size of the database's buffer pool, in bytes: an eighth or (from 4 GB on) a fifth of the memory, but (if
+/// the size of the data is known) at most three times that size, or 512 MB if that is more; rounded down to a multiple
+/// of [`CHUNK`] times the number of instances, at least one [`CHUNK`]. On machines below 1.5 GB it is 64 MB.
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;

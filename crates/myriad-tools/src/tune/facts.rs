@@ -7,7 +7,7 @@ use crate::tune::amount::MIB;
 pub struct MachineFacts {
     /// Memory of the machine, or of its control group if less, in bytes.
     pub memory: u64,
-    /// Number of processors.
+    /// Number of processors that the process may use.
     pub cores: u32,
     /// `client_max_body_size` of Myriad, in bytes: larger uploads do not reach PHP.
     pub body: u64,
@@ -15,15 +15,15 @@ pub struct MachineFacts {
     pub php: Option<InstalledPhp>,
     /// Memory of a PHP worker process.
     pub worker: PhpWorkerSize,
-    /// Number of PHP files of the site; `None` if no site was found.
+    /// Number of PHP files of the site without uploads, at most a million; `None` if no site was found.
     pub site_files: Option<u32>,
     /// Database server on this machine; `None` if there is none.
     pub database: Option<DatabaseServer>,
     /// Redis or Valkey; `None` if not installed.
     pub object_cache: Option<ObjectCacheServer>,
-    /// Apache; `None` if not installed.
+    /// Apache; `None` if it is not installed or no multi-processing module is enabled.
     pub apache: Option<ApacheSetup>,
-    /// Present values of kernel settings that are never lowered, by sysctl name.
+    /// Present values of kernel settings that are never lowered, by sysctl name; empty with `--root`.
     pub kernel: Vec<(String, u64)>,
 }
 
@@ -36,7 +36,7 @@ pub struct InstalledPhp {
     pub pools: Vec<String>,
     /// Names of the pools that already have a `pm.status_path`.
     pub with_status: Vec<String>,
-    /// True if APCu is installed.
+    /// True if APCu is installed for php-fpm.
     pub apcu: bool,
 }
 
@@ -66,7 +66,7 @@ impl PhpWorkerSize {
 pub struct DatabaseServer {
     /// Family of the server.
     pub kind: DatabaseKind,
-    /// Version of the server, such as `(10, 11, 6)`.
+    /// Version of the server, such as `(10, 11, 6)`; the last number is 0 if unknown.
     pub version: (u32, u32, u32),
     /// Size of the data folder in bytes; `None` if unknown.
     pub data: Option<u64>,

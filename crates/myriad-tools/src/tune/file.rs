@@ -41,7 +41,7 @@ pub struct Setting {
     pub name: String,
     /// Value as written in the file.
     pub value: String,
-    /// Reason for the value, as a sentence without a full stop.
+    /// Reason for the value, as a sentence without a full stop; empty if the file has no comment above the setting.
     pub why: String,
 }
 

@@ -6,8 +6,9 @@
 //!                             present_settings: values in present files ----------------^
 //! ```
 //!
-//! All programs together are planned to use at most three quarters of the memory. This avoids swapping and leaves the
-//! rest to the page cache of the kernel. Except for `command`, this module does not access the machine.
+//! All programs together are planned to use at most three quarters of the memory, if that suffices for their minimum
+//! sizes. This avoids swapping and leaves the rest to the page cache of the kernel. Except for `command`, this module
+//! does not access the machine.
 
 mod amount;
 mod apache;

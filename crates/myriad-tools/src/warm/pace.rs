@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 /// Part of PHP's capacity that warming may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhpBudget {
-    /// Number of concurrent requests, at least 1.
+    /// Number of concurrent requests, 1 to 64.
     pub at_once: usize,
     /// Percentage of the time, 1 to 100, in which each thread has a request in progress; for the rest of the time it
     /// pauses.
@@ -61,8 +61,9 @@ impl WarmPace {
         Self { budget, times: VecDeque::new(), slow: 0 }
     }
 
-    /// Returns the pause after a page that took `took_ms`, in milliseconds, at most one minute. After a slow page it is
-    /// at least twice the page's duration, after each further consecutive slow page twice as many times.
+    /// Returns the pause after a page that took `took_ms`, in milliseconds, at most one minute. After `n` consecutive
+    /// slow pages or rejections, the last a slow page, it is at least 2^`n` times the page's duration (within that
+    /// limit).
     pub fn after_page(&mut self, took_ms: u64) -> u64 {
         let usual = self.usual_ms().unwrap_or(took_ms);
         let is_slow = took_ms > NOTICEABLE_MS && took_ms > usual.saturating_mul(SLOW);
@@ -84,7 +85,8 @@ impl WarmPace {
         retry_after_s.map_or(REFUSED_MS, |seconds| seconds.saturating_mul(1000)).clamp(1000, LONGEST_MS)
     }
 
-    /// Returns the usual duration of a page in milliseconds: the median of the last pages; `None` before the first.
+    /// Returns the usual duration of a page in milliseconds: the median of the last [`REMEMBERED`] pages; `None` before
+    /// the first.
     pub fn usual_ms(&self) -> Option<u64> {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();

@@ -15,6 +15,7 @@ pub struct Sitemap {
 
 impl Sitemap {
     /// Parses a sitemap in XML, or a text with one URL per line. Invalid URLs, and those other than HTTP, are skipped.
+    /// Reads at most [`MOST`] URLs.
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         if !text.contains('<') {
@@ -40,8 +41,8 @@ pub fn sitemaps_of_robots(bytes: &[u8]) -> Vec<String> {
     values.filter(|value| is_address(value)).take(64).map(str::to_owned).collect()
 }
 
-/// Returns the texts of the `<loc>` elements of a sitemap. Elements with a namespace prefix (`<image:loc>`) are
-/// skipped: they name pictures.
+/// Returns the HTTP URLs in the `<loc>` elements of a sitemap, at most [`MOST`]. Elements with a namespace prefix
+/// (`<image:loc>`) are skipped: they name pictures.
 fn locations(text: &str) -> Vec<String> {
     let mut found = Vec::new();
     let mut rest = text;

@@ -139,6 +139,7 @@ fn pool(options: &DoctorOptions, php: &Observation<String>) -> Observation<FpmPo
 }
 
 /// Returns the maximum number of concurrent requests that the running Myriad sends to php-fpm; `None` without a limit.
+/// Returns an error if no upstream server of Myriad has the address of php-fpm.
 fn assumed_children(options: &DoctorOptions, php: &Observation<String>) -> Observation<Option<u32>> {
     let php = php.as_ref().map_err(Clone::clone)?;
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
@@ -157,7 +158,8 @@ fn assumed_children(options: &DoctorOptions, php: &Observation<String>) -> Obser
     Ok(Some(*limit).filter(|limit| *limit > 0))
 }
 
-/// Returns the senders of `X-Forwarded-For` that the running Myriad does not trust.
+/// Returns the senders of `X-Forwarded-For` that the running Myriad does not trust. Requests of senders with the same
+/// `--trusted-proxy` argument are added up.
 fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let mut senders = UntrustedSenders::default();
@@ -217,7 +219,7 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
-/// Returns statistics of the stored pages, from the control socket.
+/// Returns statistics of the stored pages of all sites, at most 100,000, from the control socket.
 fn stored(options: &DoctorOptions) -> Observation<StoredPageStats> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let (mut stored, mut counts) = (StoredPageStats::default(), RequestCounts::default());

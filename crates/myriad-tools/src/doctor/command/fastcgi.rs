@@ -19,7 +19,8 @@ trait FastCgiStream: Read + Write {}
 impl FastCgiStream for UnixStream {}
 impl FastCgiStream for TcpStream {}
 
-/// Requests a script from php-fpm with these FastCGI parameters. Returns the script's output: head and body.
+/// Requests a script from php-fpm with these FastCGI parameters. Returns the script's output: head and body. Returns an
+/// error text if the connection fails, or if the output is too long or takes too long.
 pub(super) fn run_script(php: &str, params: &[(&str, &str)]) -> Result<Vec<u8>, String> {
     let describe_error = |error: io::Error| format!("php-fpm at {php}: {}", reason(&error));
     let mut connection = connect(php).map_err(|error| {

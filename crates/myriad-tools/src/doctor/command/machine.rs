@@ -44,8 +44,8 @@ pub(super) fn backlog() -> Observation<u64> {
     text.trim().parse().map_err(|_| format!("{path} does not contain a number"))
 }
 
-/// Returns the limit of open files of Myriad's worker process: the first child of the process `supervisor`, or that
-/// process itself if it has no child.
+/// Returns the limit of open files ([`u64::MAX`] if unlimited) of Myriad's worker process: the first child of the
+/// process `supervisor`, or that process itself if it has no child.
 pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     let supervisor = supervisor.ok_or("the Myriad of the site is unknown: specify it with -p PREFIX")?;
     let children =

@@ -56,7 +56,7 @@ struct FoundWordPress {
 
 impl PhpProbe {
     /// Writes the script to a folder where php-fpm can read it: `/run` for root, because services may have a private
-    /// `/tmp`.
+    /// `/tmp`; the folder for temporary files for other users.
     pub(super) fn new(php: &str) -> Result<Self, String> {
         let folder = if rustix::process::geteuid().is_root() { "/run".into() } else { std::env::temp_dir() };
         let mut random = [0; 16];
@@ -73,7 +73,7 @@ impl PhpProbe {
         Ok(probe)
     }
 
-    /// Returns the version of PHP, its upload sizes, and the state of OPcache.
+    /// Returns the version of PHP, its upload sizes and memory limit, and the state of OPcache.
     pub(super) fn php(&self) -> Observation<PhpFacts> {
         let found: FoundPhp = self.run_probe(&[])?;
         let opcache = match (found.opcache, found.status.as_object()) {

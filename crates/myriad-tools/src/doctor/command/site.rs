@@ -14,7 +14,7 @@ use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
 /// Time after which files without compression are requested again.
 const COMPRESSION_PAUSE: Duration = Duration::from_secs(1);
-/// Maximum decompressed length of a page that the doctor requests, in bytes.
+/// Maximum number of bytes that are decompressed of a response.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
 /// Maximum number of files denied by `.htaccess` that the doctor requests, to test that they are not sent.
@@ -75,6 +75,7 @@ pub(super) fn denied(layout: &SiteLayout) -> DeniedSitePaths {
 }
 
 /// Requests files that a `.htaccess` denies, one per folder. Returns the URL paths of those that the server sends.
+/// Requests at most [`MAX_DENIED`] files.
 pub(super) fn exposed(
     home: &WebTarget,
     at: Option<&str>,
@@ -158,7 +159,7 @@ fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFai
     })
 }
 
-/// Returns the decompressed text of a response body.
+/// Returns the text of a response body; of a compressed body, at most [`LARGEST`] bytes of the decompressed text.
 fn text(answer: &WebAnswer) -> String {
     let mut bytes = Vec::new();
     if answer.field("Content-Encoding").as_deref() == Some("gzip") {

@@ -24,7 +24,8 @@ const INNOCENT: [&str; 1] = ["myriad-cache"];
 
 /// Searches the code in the folder `content` for names of cookies, and if `searches_reasons` for texts of
 /// [`UNCACHING`]. `active` are the active plugins and themes; `None` searches all. Must-use plugins are always
-/// searched. Returns the sources of each cookie, and the plugins that contain texts of [`UNCACHING`].
+/// searched. Returns the sources of each cookie, and the plugins (except [`INNOCENT`] ones) that contain texts of
+/// [`UNCACHING`].
 pub(super) fn find_sources(
     content: &Path,
     active: Option<&[String]>,
@@ -92,7 +93,7 @@ fn is_quoted_in(text: &str, name: &str) -> bool {
 
 /// Calls `visit` with the text of each PHP file and script below `content`, and the plugin or theme that it belongs to,
 /// such as `plugins/shop`. Of plugins and themes, only the `active` ones are read; all for `None`. Reads at most
-/// [`FILES`] files.
+/// [`FILES`] files; longer ones than [`FILE_BYTES`] are skipped.
 fn each_text(content: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
     let site = SiteFolder::new(&std::path::absolute(content).unwrap_or_else(|_| content.to_owned()));
     let mut left = FILES;

@@ -13,17 +13,17 @@ use myriad_cli::wordpress::{self, SiteLayout, SiteLine};
 /// Facts about the WordPress stack that are known before any request: processes, addresses, folders.
 #[derive(Debug, Default)]
 pub(super) struct LocalStack {
-    /// Process ID of Myriad's supervisor.
+    /// Process ID of Myriad's supervisor; `None` if unknown.
     pub(super) pid: Option<u32>,
-    /// Address on which Myriad listens for http, such as `127.0.0.1:8080`.
+    /// Address on which Myriad listens for http, such as `127.0.0.1:8080`; `None` if unknown.
     pub(super) listens: Option<String>,
-    /// Address on which Myriad listens for https.
+    /// Address on which Myriad listens for https; `None` if unknown, or if Myriad does not listen for https.
     pub(super) listens_tls: Option<String>,
     /// First name of the selected site, if Myriad serves several sites that are distinguished by name.
     pub(super) name: Option<String>,
     /// Layout of the site's folder, or the reason why it cannot be read; `None` if the folder is unknown.
     pub(super) site: Option<Result<SiteLayout, String>>,
-    /// Address of php-fpm: a path, or `HOST:PORT`.
+    /// Address of php-fpm: a path, or `HOST:PORT`; `None` if unknown.
     pub(super) php: Option<String>,
 }
 

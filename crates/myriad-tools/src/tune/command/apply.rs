@@ -45,7 +45,8 @@ pub(super) fn apply(root: &Path, plan: &TuningPlan) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Adds the file that is replaced to the record, unless an earlier `--apply` has recorded the original.
+/// Adds the file that is replaced, and its missing folders, to the record. If an earlier `--apply` has recorded the
+/// original, only the hash of the new contents is recorded.
 fn record_file(root: &Path, record: &mut TuneRecord, file: &ConfigFile, before: Option<&OriginalFile>) {
     let written = hash(file.text().as_bytes());
     if let Some(entry) = record.entry(&file.path) {
@@ -68,7 +69,7 @@ fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
     machine_files::write(root, &file.path, file.text().as_bytes(), 0o644)
 }
 
-/// Restores the configuration files as they were before this `--apply`, which may have been written by an earlier one.
+/// Restores the configuration files as they were before this `--apply`: originals, or files of an earlier `--apply`.
 fn revert(root: &Path, plan: &TuningPlan, replaced: Vec<Option<OriginalFile>>, mut record: TuneRecord) {
     for (file, before) in plan.files.iter().zip(replaced) {
         let path = below(root, &file.path);

@@ -26,7 +26,7 @@ const KERNEL: [&str; 5] = [
     "fs.file-max",
 ];
 
-/// Facts about a machine, and the site whose PHP files were counted.
+/// Facts about a machine, and the site whose PHP files were counted; `None` if no site was found.
 pub(super) struct DetectedMachine {
     pub(super) facts: MachineFacts,
     pub(super) site: Option<PathBuf>,
@@ -64,8 +64,8 @@ pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, S
     Ok(DetectedMachine { facts, site })
 }
 
-/// Returns the folder of the site: that of `--site`, which must contain WordPress, otherwise the first one found below
-/// `/var/www`; `None` if none is found.
+/// Returns the folder of the site: that of `--site`, which must contain WordPress, otherwise the first one in a folder
+/// of `/var/www` or its subfolder `html`, `public`, `public_html` or `htdocs`; `None` if none is found.
 fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
     let is_site = |folder: &Path| SiteLayout::find(folder).is_ok_and(|layout| layout.is_some());
     if let Some(site) = &options.site {
@@ -92,7 +92,7 @@ fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
 }
 
 /// Returns the number of PHP files of a site, without uploads. Symbolic links are not followed, except the one to the
-/// current release.
+/// current release. Counts at most [`MAX_FILES`]; returns 0 if the folder cannot be read.
 fn count(site: &Path) -> u32 {
     let mut site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
     let layout = SiteLayout::find(&site).ok().flatten().unwrap_or_else(|| SiteLayout::usual(site.clone()));

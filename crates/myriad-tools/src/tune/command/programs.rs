@@ -13,7 +13,7 @@ use myriad_cli::machine_files::below;
 const FILE_BYTES: u64 = 64 << 20;
 const ENTRIES: usize = 4096;
 
-/// Returns the text of a regular file, at most [`FILE_BYTES`]; `None` if it cannot be read.
+/// Returns the first [`FILE_BYTES`] of a regular file as text; `None` if it cannot be read or is not a regular file.
 pub(super) fn text(path: &Path) -> Option<String> {
     let file = File::open(path).ok()?;
     if !file.metadata().ok()?.is_file() {
@@ -24,7 +24,7 @@ pub(super) fn text(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Returns the names in a folder, sorted; empty if it cannot be read.
+/// Returns the names in a folder that are UTF-8, at most [`ENTRIES`], sorted; empty if it cannot be read.
 pub(super) fn names(folder: &Path) -> Vec<String> {
     let entries = std::fs::read_dir(folder).into_iter().flatten().flatten().take(ENTRIES);
     let mut names: Vec<String> = entries.filter_map(|entry| entry.file_name().into_string().ok()).collect();
@@ -52,8 +52,8 @@ pub(super) fn php(root: &Path) -> Option<InstalledPhp> {
     Some(InstalledPhp { version, pools, with_status, apcu })
 }
 
-/// Returns the names of the php-fpm pools, and of those with a `pm.status_path`. The file written by `myriad tune` is
-/// ignored.
+/// Returns the names of the php-fpm pools in the `.conf` files of the folder, and of those with a `pm.status_path`. The
+/// file written by `myriad tune` is ignored.
 fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     let (mut pools, mut with_status): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for name in names(folder).iter().filter(|name| ends(name, "conf") && *name != "zz-myriad.conf") {
@@ -73,14 +73,15 @@ fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
 }
 
 /// Returns the database server: the installed package, otherwise (only for the root `/`) the server whose program
-/// prints its version.
+/// prints its version; `None` if there is neither.
 pub(super) fn database(root: &Path) -> Option<DatabaseServer> {
     let packages = text(&below(root, "/var/lib/dpkg/status")).unwrap_or_default();
     let installed = installed(&packages).or_else(|| asked(root))?;
     Some(DatabaseServer { data: size_of(&below(root, "/var/lib/mysql")), ..installed })
 }
 
-/// Returns the database server that is installed according to the package list of dpkg.
+/// Returns the database server that is installed according to the package list of dpkg; `None` if there is none. Its
+/// data size is not determined.
 fn installed(packages: &str) -> Option<DatabaseServer> {
     packages.split("\n\n").find_map(|package| {
         let field = |name: &str| package.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));

@@ -16,7 +16,7 @@ pub(super) const PLACE: &str = "/var/lib/myriad/tune.json";
 /// Maximum length of a configuration file that may be replaced, in bytes.
 const FILE_BYTES: u64 = 1 << 20;
 
-/// Files as they were before the first `--apply`, and hashes of those written since.
+/// Files as they were before the first `--apply`, and hashes of the files that were written.
 #[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct TuneRecord {
     pub(super) files: Vec<RecordedFile>,

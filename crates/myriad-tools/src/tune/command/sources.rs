@@ -49,8 +49,8 @@ fn own_of(folder: &str) -> &'static str {
     if folder.ends_with("valkey") { "valkey.conf" } else { "redis.conf" }
 }
 
-/// Returns the present values of a planned file's settings, from files; for the root `/`, also those of the running
-/// kernel.
+/// Returns the present values of a planned file's settings, from files; for the root `/`, kernel settings have the
+/// value of the running kernel instead.
 pub(super) fn present(root: &Path, file: &ConfigFile) -> PresentSettings {
     let mut sources = Vec::new();
     for (path, ending) in places(file) {

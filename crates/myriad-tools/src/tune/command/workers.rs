@@ -34,8 +34,8 @@ fn is_child(cmdline: &Path) -> bool {
     text(cmdline).is_some_and(|line| line.starts_with("php-fpm: pool "))
 }
 
-/// Returns the memory of a process that it shares with no other, in bytes. If that cannot be read, returns its
-/// anonymous memory; `None` if neither can.
+/// Returns the memory of a process that it shares with no other, including swapped-out memory, in bytes. If that cannot
+/// be read, returns its anonymous memory; `None` if neither can.
 fn own(process: &Path) -> Option<u64> {
     let kilobytes = |text: &str, names: &[&str]| -> Option<u64> {
         let values = text.lines().filter_map(|line| {

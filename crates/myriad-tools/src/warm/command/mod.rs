@@ -18,7 +18,7 @@ use options::WarmOptions;
 use myriad_cli::admin::help;
 
 /// Runs `myriad warm` with the arguments after its name. The exit status is 0, 1 after an error or if a page failed, or
-/// 2 if no page was found.
+/// 2 if `--by-heat` finds no stored page.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: warm: {error}");

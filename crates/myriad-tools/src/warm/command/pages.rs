@@ -28,15 +28,16 @@ const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml
 #[derive(Debug, Default)]
 pub(super) struct PageList {
     pub(super) targets: VecDeque<WebTarget>,
-    /// Number of pages left out because the cache has a fresh copy.
+    /// Number of pages left out because the cache has a fresh copy with all requested content codings.
     pub(super) fresh: usize,
-    /// Number of pages left out because their scheme or host differs from that of the site.
+    /// Number of pages in sitemaps left out because their scheme, host or port differs from that of the site.
     pub(super) elsewhere: usize,
     /// Number of pages left out because of `--limit`.
     pub(super) beyond: usize,
 }
 
-/// Returns the pages that the options select.
+/// Returns the pages that the options select. Returns an error text if the source lists no page or cannot be read. If
+/// the stored pages cannot be listed, that is an error only for `--by-heat`; otherwise fresh pages are requested too.
 pub(super) fn of(options: &WarmOptions) -> Result<PageList, String> {
     let stored = stored(options);
     if options.source == PageSource::Heat {
@@ -75,7 +76,7 @@ fn is_done(page: &PageReport, options: &WarmOptions) -> bool {
         && options.encodings.iter().all(|name| page.encodings.iter().any(|made| made.coding == *name))
 }
 
-/// Returns the stored pages of the site, or of all sites without a URL; at most [`MOST_STORED`].
+/// Returns the stored pages of the host in the URL, or of all hosts without a URL; at most [`MOST_STORED`].
 fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let host = options.site.as_ref().map(|site| site.host().to_owned());
@@ -110,7 +111,8 @@ fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     pages
 }
 
-/// Returns the request targets in an access log, the most requested first.
+/// Returns the request targets in an access log, the most requested first. `-` is standard input; a file with the
+/// extension `gz` is decompressed. Returns an error text if the log contains no request to count.
 fn of_log(path: &Path) -> Result<Vec<String>, String> {
     let describe_error = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
     let reader: Box<dyn Read> = if path == Path::new("-") {
@@ -147,7 +149,8 @@ fn of_log(path: &Path) -> Result<Vec<String>, String> {
     Ok(targets)
 }
 
-/// Returns the pages that the sitemaps of the site list, in their order.
+/// Returns the pages that the sitemaps of the site list, in their order; pages of other sites are only counted. Returns
+/// an error text if the sitemaps list no page of the site.
 fn of_sitemaps(
     options: &WarmOptions,
     site: &WebTarget,
@@ -203,7 +206,8 @@ fn of_sitemaps(
     Ok(found)
 }
 
-/// Returns the decompressed contents of a sitemap or `robots.txt` of the site; `None` if the status is not 200.
+/// Returns the decompressed contents of a sitemap or `robots.txt` of the site; `None` if the status is not 200. At most
+/// [`LARGEST`] bytes are decompressed.
 fn read(
     client: &mut WebClient,
     options: &WarmOptions,

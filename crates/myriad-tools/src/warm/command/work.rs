@@ -34,13 +34,13 @@ struct WarmCounts {
     made: usize,
     /// Pages for which a stale response was sent and that were refreshed in the background.
     renewed: usize,
-    /// Pages that were fresh.
+    /// Pages that were fresh, including those that were therefore not requested.
     fresh: usize,
-    /// Pages that were not cached.
+    /// Pages whose response neither came from the cache nor was stored, by `X-Cache`.
     uncached: usize,
-    /// Pages with an error, or with a status other than success or redirect.
+    /// Pages with an error or with status 400 or above, rejected too often, or still stale after [`REFRESH`].
     failed: usize,
-    /// Number of content codings of pages that were received.
+    /// Number of responses received in a content coding of `--encodings`, as requested.
     encodings: usize,
     /// Number of times that the server rejected a request (429, 503).
     refused: usize,
@@ -61,8 +61,8 @@ struct WarmRun<'o> {
     last_progress: Mutex<Instant>,
 }
 
-/// Requests all pages and prints a summary. Returns the exit status: 0, or 2 if the source listed no page. Returns an
-/// error if a page failed.
+/// Requests all pages and prints a summary. Returns the exit status: 0, or 2 if there are neither pages to request nor
+/// fresh ones. Returns an error if a page failed.
 pub(super) fn run(options: &WarmOptions, pages: PageList) -> Result<ExitCode, String> {
     let all = pages.targets.len();
     if !options.words.has("--quiet") {
@@ -145,7 +145,8 @@ impl WarmRun<'_> {
         )));
     }
 
-    /// Counts a page by its cache status, and pauses depending on the time that PHP worked for it.
+    /// Counts a page by its cache status, and pauses depending on the time that PHP worked for it; after a HIT, there
+    /// is no pause. A page that remains stale is counted as failed.
     fn count(
         &self,
         client: &mut WebClient,
@@ -182,8 +183,8 @@ impl WarmRun<'_> {
         sleep(Duration::from_millis(rest));
     }
 
-    /// Waits until the refreshed page replaces the stale one; returns false after [`REFRESH`], or if a request fails.
-    /// The checks cause no requests to PHP.
+    /// Waits until the refreshed page replaces the stale one; returns false after [`REFRESH`], if a request fails, or
+    /// if a response has no `X-Cache`. The checks cause no requests to PHP.
     fn wait_for_refresh(&self, client: &mut WebClient, target: &WebTarget, coding: &str) -> bool {
         let start = Instant::now();
         let mut pause = LOOK;
@@ -198,7 +199,8 @@ impl WarmRun<'_> {
         false
     }
 
-    /// Requests the page in each further content coding, so that the server generates and stores it.
+    /// Requests the page in each further content coding of `--encodings`, so that the server generates and stores it.
+    /// Counts the codings, including that of the response `first`.
     fn encode(&self, client: &mut WebClient, target: &WebTarget, first: &WebAnswer) {
         for (index, coding) in self.options.encodings.iter().enumerate() {
             let content_coding = if index == 0 {
