@@ -25,7 +25,8 @@ pub struct Counters {
     /// Requests that fetched a page, because no stored page existed or none could be served. Requests that waited for
     /// the fetch of another request are not counted.
     pub misses: Counter,
-    /// Number of requests sent to origins.
+    /// Number of requests to origins: fetches for the cache, including background refreshes, and requests passed to an
+    /// origin. Further attempts of a request, and requests of sampled verifications, are not counted.
     pub fetches: Counter,
     /// Bytes sent to clients.
     pub bytes: Counter,

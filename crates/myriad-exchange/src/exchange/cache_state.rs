@@ -15,7 +15,8 @@ use super::StoredFields;
 pub struct CacheState {
     /// `$upstream_cache_key`: the cache key of the requested page.
     pub key: Vec<u8>,
-    /// Stored stale page that is served if the origin fails.
+    /// Stored page that may be served if the fetch fails: the expired page, or the page for clients without a separate
+    /// key ([`OtherCodings::shared_page`]); `None` if there is none.
     pub stale: Option<Page>,
     /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` for other responses, and if no
     /// variable reads them.
@@ -28,7 +29,8 @@ pub struct CacheState {
     pub codings: Option<Box<OtherCodings>>,
     /// Task that refreshes the stale page being served, in the background; `None` if this request has started none.
     pub refresh: Option<tokio::task::JoinHandle<()>>,
-    /// Index of the zone that a variable selected (`proxy_cache $zone`); `None` for a fixed zone.
+    /// Index in [`crate::runtime::NamedCaches::places`] of the zone that a variable selected (`proxy_cache $zone`);
+    /// `None` for a fixed zone, and if the value names no zone.
     pub chosen: Option<u16>,
     /// Requested piece of a sliced response; set when `$slice_range` is evaluated in a location with `slice`, and for a
     /// subrequest that fetches a further slice.
@@ -65,9 +67,10 @@ impl CacheState {
 /// Information about the cache's decision on a request, for logs, header fields and counters.
 #[derive(Default)]
 pub struct CacheReport {
-    /// `$upstream_cache_status`; `None` if the location does not cache.
+    /// `$upstream_cache_status`; `None` if the location does not cache, or not the method of the request.
     pub status: Option<CacheStatus>,
-    /// `$upstream_cache_age`: age of the page served from the cache, in seconds; `None` for other responses.
+    /// `$upstream_cache_age`: time from the storing of the sent page to the request, in seconds; `None` if no complete
+    /// page of the cache is sent.
     pub age_s: Option<u64>,
     /// Short reason why the page did not come from the cache or the response was not stored (`$upstream_cache_reason`);
     /// `None` without a reason.

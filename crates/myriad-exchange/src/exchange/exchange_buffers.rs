@@ -38,8 +38,8 @@ pub fn take() -> ExchangeBuffers {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Empties the buffers, except for the request head, and returns them to this thread's pool. If the pool is full, they
-/// are dropped.
+/// Empties the buffers, except for the request head, and returns them to this thread's pool. Buffers with a large
+/// capacity are freed. If the pool is full, all are dropped.
 pub fn recycle(mut scratch: ExchangeBuffers) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();

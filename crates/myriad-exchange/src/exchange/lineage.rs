@@ -25,7 +25,7 @@ pub struct Lineage {
     pub own_head: bool,
     /// State shared by the SSI pages of a client's request.
     pub(super) pages: Rc<RefCell<myriad_script::ssi::SsiState>>,
-    /// Number of subrequests started so far for the client's request.
+    /// Number of subrequests started so far for the client's request, without those for slices.
     begun: Rc<Cell<u32>>,
 }
 

@@ -226,7 +226,8 @@ pub trait AfterSent: Send + Sync {
 pub enum CheckVerdict {
     /// The check does not decide about the request; other checks do.
     Pass,
-    /// The client is admitted.
+    /// The check admits the client. With `satisfy any`, this decides; otherwise the other checks must admit the client,
+    /// too.
     Allow,
     /// The request is rejected with 401 or 403; with `satisfy any` a later check can still admit the client.
     Refuse(u16),

@@ -10,9 +10,9 @@ use crate::exchange::Request;
 /// Maximum length of a URL in rankings, in bytes. A longer URL is truncated and marked with `…`.
 const LONGEST_URL: usize = 512;
 
-/// Adds a finished request to the rankings of its worker. At high rates, only samples (with weights) are added of hits,
-/// of requests without cache and origin, and of misses that took less than a millisecond with a status below 500; all
-/// other misses are added.
+/// Adds a finished request to the rankings of its worker, unless its head could not be parsed. At high rates, only
+/// samples (with weights) are added of hits, of requests without cache and origin, and of misses that took less than a
+/// millisecond with a status below 500; all other misses are added.
 pub fn note(request: &Request) {
     // A request that could not be parsed has no URL.
     if request.route.uri.is_empty() {

@@ -17,15 +17,15 @@ pub struct CachePlace {
     pub key: Template,
     /// `*_cache_bypass`: conditions under which no stored page is used.
     pub bypass: Predicates,
-    /// `*_cache_share`: conditions under which a GET, HEAD or POST request uses the cache although its method, its
-    /// body, `*_cache_bypass` or `*_no_cache` excludes it.
+    /// `*_cache_share`: conditions under which a GET, HEAD or POST request uses the cache although its method,
+    /// `*_cache_bypass` or `*_no_cache` excludes it.
     pub share: Predicates,
     /// `*_no_cache`: conditions under which responses are not stored.
     pub no_cache: Predicates,
     /// Rules of `myriad-policy` for storing and serving pages.
     pub rules: CachePolicy,
-    /// `*_cache_max_range_offset`, in bytes: a range that starts beyond is requested from the origin instead of
-    /// fetching the page. `None` without a limit.
+    /// `*_cache_max_range_offset`, in bytes: a range that begins at this offset or later is requested from the origin
+    /// instead of fetching the page. `None` without a limit.
     pub max_range_offset: Option<u64>,
     /// True if `*_cache_key` contains `$http_host`, or a parameter replaces `HTTP_HOST` for the origin, so that the
     /// received `Host` need not be appended to keys.
@@ -43,7 +43,8 @@ pub struct CachePlace {
     /// True if a HEAD request uses the page of GET (`proxy_cache_convert_head`); always true for protocols without this
     /// directive.
     pub convert_head: bool,
-    /// `*_cache_purge` without a zone: purge requests to this location, and the clients that may send them.
+    /// `*_cache_purge` without a zone: purge requests to this location, and the clients that may send them. `None` if
+    /// the location has no such directive.
     pub purge: Option<Box<PurgeRules>>,
     /// `*_cache_valid` with variables: for each rule, the text of its duration if that contains variables, otherwise
     /// `None`. `None` as a whole if no rule contains variables.

@@ -71,7 +71,8 @@ impl DurationSums {
 }
 
 impl TrafficSums {
-    /// Adds the counts of another key. Counts of histogram bounds that this key does not have are not added.
+    /// Adds the counts of another key. Counts of histogram bounds that this key does not have are not added, unless
+    /// this key has no histogram yet.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.in_bytes += other.in_bytes;

@@ -70,7 +70,8 @@ pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     found
 }
 
-/// Borrows the value of a variable if there is at most one; returns `None` for several values, which must be joined.
+/// Borrows the value of a variable if there is at most one (`Some(None)` without a value); returns `None` for several
+/// values, which must be joined.
 pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }
