@@ -9,7 +9,7 @@ const WHY_BITS: u32 = 1;
 /// Reason why the pages of a key are not stored any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalReason {
-    /// A purge or a removal by key removed the key, or a purge removed one of its variants.
+    /// A purge or a removal (of the key or of all objects) removed the key, or at least one of its variants.
     Purged,
     /// The key was evicted, or had no hit within `inactive`.
     Evicted,

@@ -25,7 +25,7 @@ pub struct ZoneStats {
     pub evictions: u64,
     /// Number of keys removed because they had no hit within `inactive_ms`.
     pub expired: u64,
-    /// Number of objects that purges and removals by key removed from memory.
+    /// Number of objects that purges and removals (by key, or of all objects) removed from memory.
     pub purged: u64,
     /// Number of complete objects that were not stored because the memory limit had no space.
     pub rejected: u64,

@@ -32,7 +32,7 @@ pub struct DiskPage<M: Metadata> {
 }
 
 impl<M: Metadata> DiskTier<M> {
-    /// Reads the description of the page in a file; `None` if it cannot be read or has no page.
+    /// Reads the description of the page in a file; `None` if the file cannot be read or decoded, or has no page.
     pub(crate) fn read_page(&self, name: FileName) -> Option<DiskPage<M>> {
         let head = self.disk.read_head(name)?;
         let encodings = head.encodings.into_iter();

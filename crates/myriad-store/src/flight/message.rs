@@ -22,7 +22,8 @@ pub enum Abort {
 pub enum FlightHead<M: Metadata> {
     /// The response may be stored: read its body with `poll_chunk`, from the first byte on.
     Head(Arc<M>),
-    /// The complete object is available: newly fetched (stored or not), or the previous object after a revalidation.
+    /// The complete object is available: newly fetched (stored or not), read from its file, or the previous object
+    /// after a revalidation.
     Object(Object<M>),
     /// The response is another variant of the key than this request needs: call [`crate::Zone::claim`] again.
     Mismatch,

@@ -22,7 +22,8 @@ pub(crate) struct Flight<M: Metadata> {
     /// Sequence number of the zone at the start of the fetch; the generation of the object.
     pub(crate) generation: u64,
     pub(crate) started_at: u64,
-    /// Stale object that the fetch replaces, and the time until which that object counts as updating, in milliseconds.
+    /// Stored object that the fetch replaces, and the time until which that object counts as updating, in milliseconds;
+    /// `None` for a fetch of a new object.
     pub(crate) previous: Option<(Object<M>, u64)>,
     pub(crate) state: Mutex<State<M>>,
 }

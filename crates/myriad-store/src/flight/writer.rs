@@ -38,8 +38,8 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead.flight.generation
     }
 
-    /// Returns the stale object that this fetch replaces, for a conditional request to the origin; `None` if there is
-    /// none.
+    /// Returns the stored object that this fetch replaces, stale or still fresh, for a conditional request to the
+    /// origin; `None` if there is none.
     pub fn previous(&self) -> Option<&Object<M>> {
         self.lead.previous()
     }
@@ -211,7 +211,7 @@ impl<M: Metadata> BodyWriter<M> {
     }
 
     /// Starts to write a body of at least `len` bytes to disk. Without a disk tier that can store it, the flight is
-    /// marked as not storable.
+    /// marked as not storable. Does nothing after [`Self::withdraw`].
     fn begin_spill(&mut self, len: u64) {
         if self.lead.flight.state.lock().is_withdrawn {
             return;

@@ -107,7 +107,8 @@ struct Suspicion {
     is_comparing: bool,
     /// Number of comparisons.
     compared: u8,
-    /// Number of comparisons without a difference.
+    /// Number of comparisons, since the page was last removed, in which no input that identifies visitors changed the
+    /// response. Comparisons at hits without a difference are not counted.
     unaffected: u8,
     /// Number of comparisons without a result.
     unknown: u8,
@@ -262,8 +263,10 @@ impl LeakSamples {
     }
 
     /// Returns true if the response to a visitor with these inputs must not be shared without a comparison: until the
-    /// third comparison without a difference, all with inputs; later, those with an input that was in no such comparison;
-    /// and always those with a cookie or credentials that are known to change the page.
+    /// third comparison without a difference, all with inputs; later, those with an input that was in no such
+    /// comparison; and always those with a cookie or credentials that are known to change the page.
+    ///
+    /// Once no more comparisons are permitted, only the last case applies. False for a page that is not suspected.
     pub fn withholds(&self, key: &[u8], inputs: &[RequestInput]) -> bool {
         let state = self.state.lock();
         let Some(suspicion) = state.suspected.get(&self.hash(key)) else { return false };

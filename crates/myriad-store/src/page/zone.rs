@@ -35,7 +35,8 @@ pub struct PageFacts {
     pub status: u16,
     /// End offsets of the joined texts of the page's metadata.
     pub ends: TextEnds,
-    /// Entity tag of the page; `None` while the body is still arriving, unless the origin sent an `ETag`.
+    /// Entity tag of the page. Without an `ETag` of the origin, `None` while the body is still arriving and for a
+    /// partial page (206) in memory.
     pub tag: Option<EntityTag>,
     /// `Last-Modified`, in seconds since the epoch; 0 if the texts have none.
     pub modified_s: u64,

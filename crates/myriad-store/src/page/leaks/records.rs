@@ -263,7 +263,7 @@ impl LeakRecords {
     }
 
     /// Forgets the findings of the pages whose host and path are `page`, so that these pages can be stored again; all
-    /// findings if it is `None`. Returns the number of findings.
+    /// findings if it is `None`. Coincidences remain known. Returns the number of findings.
     pub fn forgive(&self, page: Option<&str>) -> usize {
         let mut state = self.state.lock();
         let forgiven = state.findings.take(page);
