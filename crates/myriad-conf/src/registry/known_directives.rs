@@ -35,8 +35,7 @@ const NO_PAM: &str =
     "Myriad does not check system passwords: use auth_basic, or auth_request with an external service";
 const NO_FAIR: &str = "use least_conn";
 const NO_SUBS: &str = "use sub_filter";
-const NO_PAGESPEED: &str =
-    "Myriad does not rewrite pages: optimize them in the application, and use gzip, brotli and the cache";
+const NO_PAGESPEED: &str = "use optimize safe, which makes stored pages smaller and joins their style sheets";
 const NO_RTMP: &str = "Myriad is not a streaming server: run one separately, pass its port in a stream block, and serve its output files";
 const NO_MAIL: &str =
     "Myriad does not support mail protocols: pass their ports in a stream block to a mail server";
@@ -50,8 +49,7 @@ const OWN_STATISTICS: &str =
 const OWN_CHECKS: &str = "use health_check in the location that passes requests to the group";
 const OWN_STICKY: &str = "use sticky in the upstream block";
 const OWN_HASH: &str = "use hash KEY consistent";
-const OWN_RESOLVE: &str =
-    "use resolve of server in the upstream block; to change the group, reload the configuration";
+const OWN_RESOLVE: &str = "use resolve of server in the upstream block; to change the group at runtime, add zone to it and use api write=on";
 const OWN_OVERLOAD: &str =
     "Myriad limits its own memory with memory_limit, and protects upstream servers with origin_queue";
 const OWN_QUEUE: &str = "use max_conns of server and queue in the upstream block, or origin_queue";
