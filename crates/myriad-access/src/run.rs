@@ -104,7 +104,7 @@ impl GateProgress {
     }
 
     /// Applies a verdict to the progress. Returns a step if the request ends here regardless of the other checks: the
-    /// verdict is `Fail`, or 403 with `satisfy all`.
+    /// verdict is `Fail`, or a rejection with 403 and `satisfy all`. Otherwise returns `None`.
     fn apply_verdict(&mut self, gate: &AccessGate, verdict: CheckVerdict) -> Option<PhaseStep> {
         let status = match verdict {
             CheckVerdict::Pass | CheckVerdict::Wait(_) => return None,

@@ -42,7 +42,7 @@ impl FilterName {
         Self::PrioritizeLargestImage,
     ];
 
-    /// Returns the filter with a name.
+    /// Returns the filter with a name; `None` if there is none.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|filter| filter.as_str() == name)
     }

@@ -136,7 +136,8 @@ fn image(images: &PageImages<'_>, index: usize, context: &PageContext<'_>) -> Re
     Ok(Some(format!("<link rel=\"preload\"{source} as=\"image\" fetchpriority=\"high\">")))
 }
 
-/// Returns the attributes that select one of several files as the image does.
+/// Returns the attributes that select one of several files as the image does; or the reason why they cannot be used
+/// in the head.
 fn candidates(images: &PageImages<'_>, tag: &HtmlTag<'_>) -> Result<String, String> {
     // Before the element, references would be resolved against another base.
     let is_base = |token: &HtmlToken<'_>| matches!(&token.kind, HtmlKind::Start(tag) if tag.name == "base");

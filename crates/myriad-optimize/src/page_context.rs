@@ -52,7 +52,7 @@ impl<'a> PageContext<'a> {
 
     /// Returns the reason why no style sheet or script, depending on `kind`, of the page may change: their URLs are
     /// fixed, a script searches for their elements or uses `list`, which contains them, or there are more than `max`.
-    /// `noun` is their name in the plural.
+    /// `None` if they may. `noun` is their name in the plural.
     pub(crate) fn unchangeable(
         &self,
         kind: ResourceKind,
@@ -105,12 +105,14 @@ impl<'a> PageContext<'a> {
         self.scripts.iter().find_map(|script| element_search(script, element))
     }
 
-    /// Returns the text of a style sheet that browsers apply, and the URL it was loaded from.
+    /// Returns the text of a style sheet that browsers apply, and the URL it was loaded from, or the reason why the
+    /// text cannot be used.
     pub(crate) fn sheet_text(&self, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
         self.resource_text(url, |media_type| media_type == "text/css")
     }
 
-    /// Returns the text of a script that browsers run, and the URL it was loaded from.
+    /// Returns the text of a script that browsers run, and the URL it was loaded from, or the reason why the text
+    /// cannot be used.
     pub(crate) fn script_text(&self, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
         self.resource_text(url, |media_type| {
             media_type.ends_with("/javascript")

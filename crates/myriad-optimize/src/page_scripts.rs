@@ -87,8 +87,8 @@ fn elements_of<'c>(
     })
 }
 
-/// Returns the length of a script and its shorter text, if that is worth another URL; an error text if it must stay
-/// as it is.
+/// Returns the length of a script and its shorter text; `None` if that is not worth another URL, an error text if the
+/// script must stay as it is.
 fn shorter_script(context: &PageContext<'_>, url: &PageUrl) -> Result<Option<(usize, String)>, String> {
     let (text, _) = context.script_text(url)?;
     if context.options.exclude.covers_url(url) {

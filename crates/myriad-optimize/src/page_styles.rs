@@ -27,7 +27,7 @@ struct PageSheet {
     url: PageUrl,
     sheet: SheetSource,
     original_bytes: usize,
-    /// Media query if the sheet may be combined with others, or moved into the page.
+    /// Media query of a sheet that may be combined with others or moved into the page; `None` for other sheets.
     media: Option<String>,
     /// True if the sheet is in the head and browsers wait for it before they show the page.
     is_critical: bool,
@@ -265,7 +265,8 @@ fn read_sheet(
     Ok((PageSheet { token, url, sheet, original_bytes: text.len(), media, is_critical }, reason))
 }
 
-/// Returns the media query of a style sheet that another element may replace; empty for all media.
+/// Returns the media query of a style sheet that another element may replace, empty for all media; or the reason why
+/// no other element may replace it.
 fn combinable_media(tag: &HtmlTag<'_>) -> Result<String, String> {
     let unknown = tag
         .attributes

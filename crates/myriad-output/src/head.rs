@@ -46,7 +46,8 @@ pub(super) fn publish_fields(request: &mut Request, place: &Place, answer: &Cont
     request.outcome.head.fields = head.fields().to_vec();
 }
 
-/// Returns the media type if the head will contain it; a 204 or 304 has none.
+/// Returns the media type of the response; `None` if it has none, and for a 204 or 304, whose head does not contain
+/// it.
 pub(super) fn media_type(answer: &ContentResponse) -> Option<&[u8]> {
     answer.media_type().filter(|_| has_media_type(answer))
 }

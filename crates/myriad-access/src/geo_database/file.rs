@@ -134,7 +134,8 @@ fn read<T>(path: &Path, parse: Parse<T>) -> Result<FileVersion<T>, String> {
     Ok(FileVersion { contents, read_ms: clock::wall_ms(), stamp })
 }
 
-/// Opens a regular file of at most [`MOST`] bytes, and returns it with its stamp.
+/// Opens a regular file of at most [`MOST`] bytes, and returns it with its stamp. Other kinds of files and larger
+/// files are errors.
 fn open_with_stamp(path: &Path) -> io::Result<(std::fs::File, FileStamp)> {
     // The check precedes the open, because opening a named pipe would wait for a writer.
     if !std::fs::metadata(path)?.is_file() {

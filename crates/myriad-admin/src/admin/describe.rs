@@ -128,7 +128,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
     }
 }
 
-/// Describes the optimized form of a page.
+/// Describes the optimized form of a page; `None` if it has none.
 fn optimized(page: &Page) -> Option<OptimizedReport> {
     let form = page.replacement()?;
     let state = form.state();

@@ -160,7 +160,7 @@ pub struct PageReport {
     pub zone: String,
     /// Cache key.
     pub key: String,
-    /// URL for which the page was fetched, if known.
+    /// URL for which the page was fetched; `None` if it is not known.
     pub url: Option<String>,
     /// Values of the headers that `Vary` lists, which identify the variant; `None` without `Vary`.
     pub variant: Option<String>,
@@ -194,9 +194,9 @@ pub struct PageReport {
     pub memory_bytes: u64,
     /// Compressed versions of the body.
     pub encodings: Vec<EncodingReport>,
-    /// Value of `ETag`.
+    /// Value of `ETag`; `None` if the response has none.
     pub etag: Option<String>,
-    /// Value of `Last-Modified`.
+    /// Value of `Last-Modified`; `None` if the response has none.
     pub last_modified: Option<String>,
     /// File of the page; `None` if it is in memory only.
     pub file: Option<String>,
@@ -276,7 +276,7 @@ pub struct EsiReport {
 pub struct PartReport {
     /// Path and query of the fragment.
     pub src: String,
-    /// Path and query that is used if `src` cannot be fetched.
+    /// Path and query that is used if `src` cannot be fetched; `None` if there is none.
     pub alt: Option<String>,
     /// Position in the page, in bytes.
     pub at: u64,

@@ -123,7 +123,7 @@ pub struct PagesRequest {
     pub matching: Option<String>,
     /// Maximum number of pages; `None` for no limit.
     pub limit: Option<u64>,
-    /// Continuation position of an earlier response ([`crate::protocol::ReplyEnd::next`]).
+    /// Continuation position of an earlier response ([`crate::protocol::ReplyEnd::next`]); `None` for the start.
     pub after: Option<String>,
 }
 

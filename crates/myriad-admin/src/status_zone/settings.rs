@@ -3,9 +3,10 @@
 /// Setting of `status_zone` on a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StatusZone {
-    /// Traffic zone of the server. Locations inherit the value, but only the server uses it.
+    /// Traffic zone of the server; `None` if it is not configured. Locations inherit the value, but only the server
+    /// uses it.
     pub of_server: Option<String>,
-    /// Traffic zone of a location and its nested locations.
+    /// Traffic zone of a location and its nested locations; `None` if it is not configured, or `off`.
     pub of_location: Option<String>,
 }
 

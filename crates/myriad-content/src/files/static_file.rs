@@ -115,7 +115,8 @@ fn shortcut(exchange: &mut Exchange) -> Option<PhaseStep> {
     }
 }
 
-/// Looks up the file of the URI or a precompressed variant. Also returns its path if it must be loaded first.
+/// Looks up the file of the URI or a precompressed variant. Also returns its path if it is a file that must be loaded
+/// before it can be sent. Fails if the path cannot be evaluated.
 fn find(exchange: &mut Exchange) -> Result<(FoundFile, Option<PathBuf>), myriad_script::EvalError> {
     exchange_buffers::with_buffer(|file| {
         let Exchange { request, frame } = exchange;
@@ -277,7 +278,8 @@ fn directory_without_index(exchange: &mut Exchange) -> PhaseStep {
     })
 }
 
-/// Returns the location's handler of directories (such as `autoindex`) for a GET or HEAD request.
+/// Returns the location's handler of directories (such as `autoindex`); `None` if it has none, and for requests that
+/// are neither GET nor HEAD.
 fn folders(request: &Request) -> Option<&dyn FolderHandler> {
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
     request.place().features.get::<Box<dyn FolderHandler>>().map(|folders| &**folders).filter(|_| reads)

@@ -113,7 +113,7 @@ pub struct SheetFacts {
 }
 
 impl SheetFacts {
-    /// Reads a style sheet.
+    /// Collects the facts about a style sheet. Returns an error if it cannot be split into tokens.
     pub fn read(text: &str, limits: &OptimizeLimits) -> Result<Self, CssRefusal> {
         let sheet = CssTokens::read(text, limits)?;
         let mut reader = FactsReader { sheet: &sheet, facts: Self::default(), conditions: 0 };

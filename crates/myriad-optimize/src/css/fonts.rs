@@ -149,7 +149,7 @@ fn first_family(sheet: &CssTokens<'_>, value: Range<usize>) -> FontFamily {
     }
 }
 
-/// Returns the first reference of `src`, if it is a WOFF2 file and no local font comes before it.
+/// Returns the first reference of `src`; `None` if it is no WOFF2 file, or a local font comes before it.
 fn woff2_reference(sheet: &CssTokens<'_>, value: Range<usize>) -> Option<String> {
     let first = value.clone().find(|index| !is_trivia(sheet, *index))?;
     let reference = match sheet.kind(first) {

@@ -10,9 +10,9 @@ pub(crate) struct CssItem {
     pub(crate) kind: ItemKind,
     /// Tokens before the block or semicolon, without surrounding white space and comments except for custom properties.
     pub(crate) prelude: Range<usize>,
-    /// Index of the token `{` of the block.
+    /// Index of the token `{` of the block; `None` without a block.
     pub(crate) block: Option<usize>,
-    /// Index of the token `;` after the item.
+    /// Index of the token `;` after the item; `None` after a block and at the end of a list.
     pub(crate) semicolon: Option<usize>,
 }
 
@@ -69,7 +69,8 @@ pub(crate) fn next_item(sheet: &CssTokens<'_>, at: usize, end: usize, is_nested:
     (CssItem { kind, prelude, block, semicolon }, next)
 }
 
-/// Returns the index of the colon that follows the name at token `at`.
+/// Returns the index of the colon that follows the name at token `at`, or the name after a `*` there; `None` if
+/// another token follows or there is no name.
 fn colon_after(sheet: &CssTokens<'_>, at: usize, end: usize) -> Option<usize> {
     // IE hacks put a delimiter before the name: `*zoom: 1`.
     let name = if matches!(sheet.kind(at), CssKind::Delim('*')) { at + 1 } else { at };

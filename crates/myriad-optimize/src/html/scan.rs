@@ -50,7 +50,7 @@ pub struct ScannedImage {
     pub token: usize,
     /// Absolute URL of `src`; `None` if it is missing or not understood.
     pub url: Option<PageUrl>,
-    /// Width and height in pixels, if the tag has both.
+    /// Width and height in pixels; `None` if the tag does not have both.
     pub size: Option<(u32, u32)>,
 }
 

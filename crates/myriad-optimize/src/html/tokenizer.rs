@@ -81,7 +81,8 @@ pub struct HtmlAttribute<'a> {
 }
 
 impl<'a> HtmlTag<'a> {
-    /// Returns the value of an attribute as written; of duplicates the first, as in browsers.
+    /// Returns the value of an attribute as written; of duplicates the first, as in browsers. Returns `None` if it is
+    /// missing.
     pub fn raw(&self, name: &str) -> Option<&'a str> {
         self.attributes
             .iter()

@@ -114,7 +114,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(is_collapsible).filter(|word| !word.is_empty())
 }
 
-/// Returns the offset in the page of the first token that differs otherwise than in collapsible white space.
+/// Returns the offset in the page of the first token that differs otherwise than in collapsible white space; 0 if the
+/// numbers of tokens differ, `None` if no token differs.
 fn first_difference(
     page: &str,
     tokens: &[HtmlToken<'_>],

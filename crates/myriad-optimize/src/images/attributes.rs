@@ -23,7 +23,8 @@ pub(crate) struct ImageChanges {
     pub(crate) edits: Vec<(Range<usize>, String)>,
     /// Reports of the three filters.
     pub(crate) reports: Vec<FilterReport>,
-    /// Index of the image that the page marks as the most important, or that is probably the largest of the first screen.
+    /// Index of the image that the page marks as the most important, otherwise of the one that is probably the
+    /// largest on the first screen; `None` if neither is known.
     pub(crate) largest: Option<usize>,
 }
 

@@ -34,7 +34,7 @@ pub fn rewrite_javascript(text: &str, limits: &OptimizeLimits) -> Result<String,
     Ok(result)
 }
 
-/// Returns a word of a script whose meaning may depend on the script's URL; the text must be a valid script.
+/// Returns a word of a script whose meaning may depend on the script's URL; `None` if it contains none.
 pub(crate) fn reads_own_url(text: &str) -> Option<&'static str> {
     const WORDS: [&str; 4] = ["currentScript", "sourceURL", ".stack", "import"];
     let is_used = |word: &&'static str| match *word {
@@ -52,7 +52,7 @@ fn has_word(text: &str, word: &str) -> bool {
     })
 }
 
-/// Refuses comments in the syntax of HTML, and scripts that search for comments.
+/// Refuses comments in the syntax of HTML, and regular expressions that search for comments (`\/\*`).
 fn refuse_doubtful(text: &str, tokens: &[JsToken]) -> Result<(), JsRefusal> {
     for token in tokens {
         let rest = &text[token.range.start..];

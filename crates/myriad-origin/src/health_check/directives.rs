@@ -72,7 +72,8 @@ fn test(line: &Node) -> Result<MatchCondition, Diagnostic> {
     }
 }
 
-/// Parses the arguments of `status 200-399 418` or `status ! 500` in a `match` block.
+/// Parses the arguments of `status 200-399 418` or `status ! 500` in a `match` block: at least one status or range,
+/// from 100 to 999.
 fn status(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let (is_wanted, words) = match &line.args[..] {
         [sign, words @ ..] if sign.text == b"!" => (false, words),

@@ -149,7 +149,7 @@ impl PassUrl {
     }
 }
 
-/// Splits host and port; colons within brackets belong to the host.
+/// Splits host and port (`None` if there is no colon); colons within brackets belong to the host.
 fn split_authority(authority: &str) -> (&str, Option<&str>) {
     let from = authority.rfind(']').unwrap_or(0);
     match authority[from..].find(':') {

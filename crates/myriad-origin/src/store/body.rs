@@ -37,7 +37,8 @@ pub(super) struct StoringBody {
     unwritten: Vec<Bytes>,
     /// Total size of `unwritten` in bytes.
     unwritten_bytes: usize,
-    /// Last piece of the body, held back from the client until the file is complete.
+    /// Last piece of the body, held back from the client until the file is complete; `None` if it is not read yet or
+    /// was sent.
     last: Option<Bytes>,
     /// True once the body is read completely.
     is_complete: bool,

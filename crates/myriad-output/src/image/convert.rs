@@ -60,8 +60,8 @@ pub fn make(
     })
 }
 
-/// Decodes an image and rotates it for display. The result may be smaller than the original, but not smaller than the
-/// requested size.
+/// Decodes an image and rotates it for display by the metadata `facts`. The result may be smaller than the original,
+/// but not smaller than the requested size. Without metadata, the image is neither rotated nor reduced.
 fn decode_upright(
     kind: ImageKind,
     bytes: &[u8],

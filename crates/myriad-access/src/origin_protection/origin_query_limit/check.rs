@@ -30,7 +30,7 @@ pub(super) struct QueryLimit {
     rules: QueryRules,
     /// Verifier of challenge passes; `None` unless `action=challenge`.
     passes: Option<PassSigner>,
-    /// `unless=`: requests for which this is neither empty nor `0` are not counted.
+    /// `unless=`: requests for which this is neither empty nor `0` are not counted; `None` if it is not configured.
     unless: Option<Template>,
     logged: LogRateLimit,
 }

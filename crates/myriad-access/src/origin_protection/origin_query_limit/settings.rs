@@ -17,8 +17,8 @@ pub(super) struct QueryRules {
     pub keep: Vec<Box<[u8]>>,
     /// `action=`: response to requests beyond the limit.
     pub action: LimitAction,
-    /// `unless=`: requests for which this is neither empty nor `0` are not counted. With it, requests that bypass the
-    /// cache are counted as well.
+    /// `unless=`: requests for which this is neither empty nor `0` are not counted; `None` if it is not configured.
+    /// With it, requests that bypass the cache are counted as well.
     pub unless: Option<Text>,
 }
 

@@ -145,7 +145,8 @@ fn collection(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Node {
     Node::Collection(things.collect())
 }
 
-/// Returns the kind of zones that a path contains: those of servers, locations or `stream` servers.
+/// Returns the kind of zones that a path contains: those of servers, locations or `stream` servers; `None` for other
+/// paths.
 fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     match path {
         ["http", "server_zones", ..] => Some(ZoneKind::Server),

@@ -46,10 +46,10 @@ pub struct PurgesRequest {
 pub struct TagsRequest {
     /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
-    /// Pattern that the tags must match ([`crate::protocol::GlobPattern`]).
+    /// Pattern that the tags must match ([`crate::protocol::GlobPattern`]); `None` for any.
     #[serde(rename = "match")]
     pub matching: Option<String>,
-    /// URL of a page: only its tags are returned.
+    /// URL of a page, of which only the tags are returned; `None` for all pages.
     pub page: Option<String>,
     /// Maximum number of tags, 1 to 1,000; defaults to 100.
     pub limit: Option<u64>,
@@ -61,8 +61,8 @@ pub struct TagsRequest {
 pub struct LeaksRequest {
     /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
-    /// Host and path of the page whose findings are removed, so that it can be stored again; `all` for all pages. The
-    /// response contains the remaining findings.
+    /// Host and path of the page whose findings are removed, so that it can be stored again; `all` for all pages,
+    /// `None` for no page. The response contains the remaining findings.
     pub forgive: Option<String>,
 }
 

@@ -52,8 +52,8 @@ fn accounted_size(path: &[u8], lock: &Lock) -> usize {
 }
 
 impl Locks {
-    /// Returns the lock that applies to a path, and the locked path: a lock of the path itself, or one of a parent
-    /// directory that includes its contents.
+    /// Returns the lock that applies to a path, and the locked path: a lock of the path itself, otherwise the nearest
+    /// of a parent directory that includes its contents. `None` if there is neither.
     pub(super) fn covering_lock(&self, path: &[u8]) -> Option<(&[u8], &Lock)> {
         let own = self.0.get_key_value(path);
         let around = ancestors(path).filter_map(|folder| self.0.get_key_value(folder));
@@ -84,7 +84,8 @@ impl Locks {
         Self(above.chain(self.below(path)).map(|(path, lock)| (path.clone(), lock.clone())).collect())
     }
 
-    /// Adds a lock, unless the path is locked or the zone of `size` bytes is full.
+    /// Adds a lock. Returns an error if a lock applies to the path, if the new one includes the contents of a
+    /// directory in which a path is locked, or if the zone of `size` bytes is full.
     pub(super) fn add(&mut self, path: &[u8], lock: Lock, size: u64) -> Result<(), LockDenied> {
         if self.covering_lock(path).is_some() || (lock.deep && self.below(path).next().is_some()) {
             return Err(LockDenied::AlreadyLocked);

@@ -35,7 +35,8 @@ pub(super) struct IncludeInProgress {
     pub(super) wait: bool,
     state: IncludeState,
     then: IncludeUse,
-    /// Exchange of the subrequest, in which its stub block is processed.
+    /// Exchange of the subrequest, in which its stub block is processed; `None` before the response, and for an
+    /// include without a stub block.
     subrequest: Option<Box<Exchange>>,
     /// Data that was read while previous parts of the page were sent.
     read_ahead: VecDeque<Bytes>,
