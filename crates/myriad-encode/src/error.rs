@@ -6,10 +6,11 @@ use std::{fmt, io};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// The streaming encoder could not allocate its memory.
+    /// The streaming encoder reported that it could not allocate its memory. None of the current libraries reports
+    /// this: they panic, end the process, or give another error (`Library`).
     OutOfMemory,
-    /// The encoding library failed: a bug in this crate or in the library, or too little memory to encode a whole body;
-    /// never an error in the input.
+    /// The encoding library failed: a bug in this crate or in the library, or too little memory; never an error in the
+    /// input.
     Library,
     /// The coding is not part of this build.
     Missing,
@@ -42,7 +43,8 @@ pub(crate) fn encode_error(error: io::Error) -> EncodeError {
 pub enum ContentDecodeError {
     /// The decoded body exceeds the limit of the caller.
     TooLong,
-    /// The bytes are not valid for their `Content-Encoding`, or a zstd window is larger than 8 MB.
+    /// The bytes are not valid for their `Content-Encoding`, a zstd window is larger than 8 MB, or the zstd decoder has
+    /// too little memory.
     Corrupt,
     /// The encoded body ends early.
     Truncated,

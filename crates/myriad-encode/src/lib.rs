@@ -1,10 +1,10 @@
 //! Content codings gzip, brotli and zstd, for whole and streamed bodies, and a thread pool for compression in the
 //! background.
 //!
-//! Stored pages are compressed as a whole ([`compress`]): at the fast level when they are stored, and at the strong
-//! level later by the [`CompressionPool`]. Responses for a single client, whose bodies are not stored or are still
-//! being received, are encoded by [`compress`], [`gzip_small`] or [`StreamEncoder`]. [`StreamDecoder`] decodes
-//! compressed bodies, with a size limit that the caller sets.
+//! Stored pages are compressed as a whole ([`compress`]): with gzip at a low level when they are stored, unless they
+//! are long ([`first_gzip_level`]), and at the strong level later by the [`CompressionPool`]. Responses for a single
+//! client, whose bodies are not stored or are still being received, are encoded by [`compress`], [`gzip_small`] or
+//! [`StreamEncoder`]. [`StreamDecoder`] decodes compressed bodies, with a size limit that the caller sets.
 //!
 //! Brotli and zstd are Cargo features. Without them, `absent_coding` takes the place of their modules.
 

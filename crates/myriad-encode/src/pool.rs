@@ -23,7 +23,8 @@ pub struct PoolOptions {
     pub threads: usize,
     /// Maximum number of queued jobs; further jobs are dropped.
     pub queue: usize,
-    /// Long-term limit on the CPU time of all threads together, in cores: 0.2 is a fifth of one core.
+    /// Long-term limit on the CPU time of all threads together, in cores: 0.2 is a fifth of one core. Lower values than
+    /// 0.001 count as 0.001.
     pub budget: f64,
     /// Maximum CPU time that idle threads save up, and may then use without the limit of `budget`.
     pub burst: Duration,

@@ -131,8 +131,8 @@ impl FileCache {
         }
     }
 
-    /// Removes idle entries, and entries beyond the limits, which are also exceeded when contents are loaded after the
-    /// lookup. To be called periodically.
+    /// Removes idle entries, and entries beyond the limits: loading contents after the lookup can exceed them. To be
+    /// called periodically.
     pub fn sweep(&self, now: u64) {
         for shard in &self.shards {
             let mut entries = shard.entries.lock();

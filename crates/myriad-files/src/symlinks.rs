@@ -25,8 +25,8 @@ pub enum LinkRule {
 pub enum PathResolution {
     /// By the kernel, which follows all links.
     Free,
-    /// Component by component by the rule, after a trusted prefix of this length in bytes (`from=`), which must not be
-    /// longer than the path.
+    /// Component by component by the rule, after a trusted prefix of this length in bytes (`from=`). If the path is
+    /// shorter, all of it is trusted.
     Checked(LinkRule, usize),
 }
 
@@ -78,7 +78,8 @@ impl PathResolution {
     ///
     /// # Errors
     ///
-    /// Errors of the system; `ELOOP` or `ENOTDIR` for a link that the rule rejects.
+    /// Errors of the system, such as `ENOENT` if more folders are missing; `ELOOP` or `ENOTDIR` for a link that the
+    /// rule rejects.
     pub fn create_folders(self, path: &[u8], mode: u32, most: usize) -> io::Result<OwnedFd> {
         match self.folder(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound && most > 0 => {}
@@ -143,7 +144,8 @@ pub fn split(path: &[u8]) -> (&[u8], &[u8]) {
     }
 }
 
-/// Returns the contents of a regular file in an open folder. A symbolic link is rejected.
+/// Returns the contents of a regular file in an open folder. A symbolic link is rejected, with the error
+/// `InvalidInput`.
 ///
 /// # Errors
 ///

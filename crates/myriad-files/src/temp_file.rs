@@ -103,8 +103,8 @@ impl TempFile {
         written.await.unwrap_or_else(|_| Err(io::Error::other("writing was cancelled")))
     }
 
-    /// Starts to read the bytes `offset..end`, at most 64 KB of them. `end` must not be less than `offset`. Must be
-    /// called on a Tokio runtime.
+    /// Starts to read the bytes `offset..end`, at most 64 KB of them. The file must contain these bytes; otherwise the
+    /// read fails. `end` must not be less than `offset`. Must be called on a Tokio runtime.
     pub fn read(&self, offset: u64, end: u64) -> PendingRead {
         let file = Arc::clone(&self.0);
         let length = (end - offset).min(PIECE) as usize;
@@ -127,7 +127,7 @@ pub struct TempFolder {
 }
 
 impl TempFolder {
-    /// Creates a file with the next unused number.
+    /// Creates a file with the next unused number, and its missing folders.
     fn create(&self) -> io::Result<(File, PathBuf)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {

@@ -117,6 +117,7 @@ impl ErrorLogTarget {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
     targets: Arc<[ErrorLogTarget]>,
+    /// Least severe level that any target admits; `None` without targets.
     threshold: Option<LogLevel>,
 }
 

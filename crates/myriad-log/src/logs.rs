@@ -24,6 +24,7 @@ pub struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
     syslogs: Mutex<Vec<(SyslogConf, Arc<Syslog>)>>,
     threads: Arc<LogThreads>,
+    /// True in configuration tests, in which nothing is written to files or syslog servers.
     nowhere: bool,
 }
 

@@ -45,7 +45,7 @@ pub(super) struct PoolState {
     pub(super) budget: CpuBudget,
     pub(super) counters: PoolCounters,
     pub(super) stopping: bool,
-    /// Set while the pool is paused: no job is accepted.
+    /// True while the pool is paused: no job is accepted.
     pub(super) paused: bool,
     /// Number of requests to collect freed memory blocks; each thread compares it with the last number that it has
     /// seen.

@@ -85,7 +85,7 @@ impl StreamDecoder {
         }
     }
 
-    /// Returns an error if the data is truncated.
+    /// Returns an error if the data is truncated. With a coding, this includes an empty body.
     pub fn finish(self) -> Result<(), ContentDecodeError> {
         if self.is_complete { Ok(()) } else { Err(ContentDecodeError::Truncated) }
     }

@@ -33,7 +33,8 @@ struct OpenLogFile {
 
 impl OpenLogs {
     /// Appends a line to the file at `path`, which is created if necessary. Without `rules` the file is closed again;
-    /// otherwise it remains open once the path has been used `min_uses` times within `inactive`.
+    /// otherwise it remains open once the path has been used `min_uses` times within `inactive`. Fails if the file
+    /// cannot be opened or written.
     pub(crate) fn append(
         &mut self,
         path: &Path,

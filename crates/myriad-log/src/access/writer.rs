@@ -80,7 +80,7 @@ impl LogWriter {
     }
 
     /// Adds a line to a log. `write` appends the line with its line break, or returns false to discard it. `path` is
-    /// the result of [`LogTarget::path`]; a line for a target with variables is dropped without it.
+    /// the result of [`LogTarget::path`]; if it is `None`, a line for a target with variables is dropped.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
             LogTarget::File { file, buffer } => self.append_to_buffer(file, *buffer, write),
