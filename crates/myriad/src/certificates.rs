@@ -32,7 +32,8 @@ struct CertificateRow {
 }
 
 /// Prints the table of the certificates, also of those that are missing or cannot be read, and the errors of the
-/// configuration. The exit status is 1 if there are such errors, or if standard output fails.
+/// configuration. If the syntax or a directive is invalid, prints only the errors. The exit status is 1 if there are
+/// such errors, or if standard output fails.
 pub(crate) fn run(origin: &ConfigurationSource) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,

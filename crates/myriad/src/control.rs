@@ -23,23 +23,23 @@ const HEAD_LENGTH: usize = 9;
 /// payload means that the peer uses another protocol.
 const MAX_PAYLOAD: usize = 256 << 20;
 const MAX_DESCRIPTORS: usize = 65_536;
-/// Maximum time for the peer of a control channel to read or complete a message. After that, sending or receiving
-/// fails.
+/// Maximum time without progress of the peer of a control channel while a message is sent or received. After that,
+/// sending or receiving fails.
 const STALL_LIMIT: Duration = Duration::from_secs(20);
 
 /// Kind of a message between supervisor and worker, or between supervisors. Between supervisor and worker, each kind is
 /// sent in one direction only.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum MessageKind {
-    /// To the worker, after [`MessageKind::Confine`] and for each reload: a configuration to run, with its listeners
-    /// and logs ([`crate::handover::WorkerHandover`]).
+    /// To the worker, after [`MessageKind::Confine`] and for each reload that the same process takes over: a
+    /// configuration to run, with its listeners and logs ([`crate::handover::WorkerHandover`]).
     Configure,
     /// To the worker: log files that were reopened after rotation.
     Reopen,
     /// To the worker: complete the requests in progress, then exit.
     Quit,
     /// From the worker: the configuration runs and the process accepts connections. The payload of the first such
-    /// message lists the rights that the process has dropped.
+    /// message lists the rights that the process has dropped; it is empty with `sandbox off`.
     Ready,
     /// From the worker: the configuration was rejected; the payload is the reason.
     Failed,
@@ -47,14 +47,16 @@ pub(crate) enum MessageKind {
     Drained,
     /// From the worker: a file to store ([`crate::state`]); the payload is its path and its bytes.
     Keep,
-    /// From an old supervisor to a new one: listening sockets; the payload contains their names. The number of this
-    /// kind must not change, because older binaries use it.
+    /// From an old supervisor to a new one: listening sockets; the payload contains their names, the QUIC secret, and
+    /// TLS ticket keys ([`crate::handover::LegacyHandover`]). The number of this kind must not change, because older
+    /// binaries use it.
     Listeners,
-    /// From the worker: the current keys of session tickets ([`crate::ticket_keys`]).
+    /// From the worker: the current keys of session tickets with one lifetime ([`crate::ticket_keys`]).
     TicketKeys,
     /// From the worker: a request to recreate the folder of a cache zone; the payload is its path.
     Folder,
-    /// To the worker, as the first frame: the account and limits of the process ([`crate::handover::Confinement`]).
+    /// To the worker, as the first frame: the account, limits, working directory and sandbox setting of the process
+    /// ([`crate::handover::Confinement`]).
     Confine,
     /// To the worker, and between supervisors of an upgrade: worker processes that serve QUIC on the same sockets
     /// ([`crate::handover::QuicProcesses`]).
@@ -115,7 +117,7 @@ impl ControlChannel {
     }
 
     /// Sends one message and waits until the buffer of the peer accepts it. Fails if the peer reads nothing for
-    /// [`STALL_LIMIT`].
+    /// [`STALL_LIMIT`] or has closed the channel.
     pub(crate) fn send(
         &self,
         kind: MessageKind,

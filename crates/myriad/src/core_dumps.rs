@@ -14,8 +14,8 @@ pub(crate) fn disable() -> io::Result<()> {
     Ok(setrlimit(Resource::Core, least)?)
 }
 
-/// Sets the limit of the worker's core dumps to `worker_rlimit_core`, in bytes; `None` sets it to 0. Must be called
-/// before the process drops its rights.
+/// Sets the limit of the worker's core dumps to `worker_rlimit_core`, in bytes; `None` sets it to 0. This is both the
+/// soft and the hard limit. Must be called before the process drops its rights.
 pub(crate) fn limit(core: Option<u64>) -> io::Result<()> {
     let bytes = Some(core.unwrap_or(0));
     Ok(setrlimit(Resource::Core, Rlimit { current: bytes, maximum: bytes })?)

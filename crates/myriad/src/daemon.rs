@@ -53,16 +53,17 @@ pub(crate) enum ProcessOrigin {
 /// Supervisor that started this process, for an upgrade.
 #[derive(Debug)]
 pub(crate) struct PredecessorSupervisor {
-    /// Number of upgrades before this process.
+    /// Number of supervisors before this one, each of which an upgrade replaced.
     pub(crate) depth: u32,
     pub(crate) channel: ControlChannel,
-    /// Worker processes of earlier supervisors that serve QUIC on the same sockets.
+    /// Worker processes of earlier supervisors that serve QUIC on the same sockets; empty if an older binary does not
+    /// report them.
     pub(crate) processes: Vec<ReachableProcess>,
 }
 
 impl ProcessOrigin {
     /// Determines how this process was started, from its environment. The background half of `daemon on` starts its
-    /// session here.
+    /// session here. Returns an error if an old supervisor has passed no sockets.
     pub(crate) fn from_environment() -> io::Result<Self> {
         if std::env::var_os(DETACHED).is_some() {
             rustix::process::setsid()?;

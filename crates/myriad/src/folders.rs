@@ -20,7 +20,7 @@ use myriad_cli::path_walk::{FOLDER, MissingFolder, PathWalk, is_ours};
 /// Prefix of the names of renamed folders that are being removed.
 const OLD: &[u8] = b".old-";
 
-/// Creates a folder and its parents for the account.
+/// Creates a folder and its parents for the account; for the present user if `account` is `None`.
 ///
 /// An existing folder that the account cannot write to is given to the account, as in nginx, but only if root owns it
 /// and no other user could have redirected its path. Returns `false` if the path contains a link of another user; the
@@ -54,8 +54,8 @@ pub(crate) fn make(path: &Path, account: Option<&Account>) -> io::Result<bool> {
 /// a link to any file there.
 ///
 /// # Errors
-/// Returns an error if the file cannot be created, if the path contains a link of another user, or if the existing
-/// entry is not a plain file with a single name.
+/// Returns an error if the file cannot be created, if the path contains a link of another user, or if an existing entry
+/// is not a plain file with a single name or is below a folder that another user can change.
 pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
     let path = path::absolute(path)?;
     let Some(place) = FolderPlace::open_parent(&path)? else {
@@ -72,14 +72,14 @@ pub(crate) fn make_file(path: &Path, account: &Account) -> io::Result<()> {
 }
 
 /// Renames a folder that belongs to neither the account nor root, so that it can be recreated, and returns the user ID
-/// of its owner. Returns `None` for any other folder, which is left unchanged.
+/// of its owner. Returns `None` for any other folder, which is left unchanged, and if the path is no folder.
 ///
 /// The contents of the renamed folder are removed in the background, and so are renamed folders next to it that an
-/// earlier process did not remove. They are not given to the account, because the owner may have created hard links to
-/// any file there.
+/// earlier process did not remove, unless another user can redirect the path. They are not given to the account,
+/// because the owner may have created hard links to any file there.
 ///
 /// # Errors
-/// Returns an error if a user other than root can redirect the path, or if the folder cannot be renamed.
+/// Returns an error if the folder must be renamed, but a user other than root can redirect the path or renaming fails.
 pub(crate) fn set_aside_foreign(path: &Path, account: &Account) -> io::Result<Option<u32>> {
     let path = path::absolute(path)?;
     let Some(above) = path.parent() else { return Ok(None) };
@@ -184,8 +184,8 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     folder.set_permissions(Permissions::from_mode(known.mode() & 0o7777 | 0o700))
 }
 
-/// Returns whether the account may write to a folder of another owner. Such a folder is shared with other users and
-/// stays unchanged.
+/// Returns whether the account may write to a folder of another owner, by the rights of its group or of all users. Such
+/// a folder is shared with other users and stays unchanged.
 fn may_write(account: &Account, known: &Metadata) -> bool {
     let is_group = account.gid == known.gid() || account.groups.contains(&known.gid());
     let wanted = if is_group { 0o030 } else { 0o003 };

@@ -49,9 +49,9 @@ pub(crate) struct ServerGeneration {
 }
 
 impl ServerGeneration {
-    /// Creates the folders and opens the logs and sockets of the configuration. Sockets that `current` has are reused.
-    /// If the control socket at its default path cannot be created, a warning is logged; with `control_socket` it is an
-    /// error.
+    /// Creates the folders and the history file, and opens the logs and sockets of the configuration. Sockets that
+    /// `current` has are reused. If the control socket at its default path cannot be created, a warning is logged; with
+    /// `control_socket` it is an error.
     ///
     /// # Errors
     /// Returns messages for the log if the user is unknown, or if a folder, log or socket cannot be created or opened.
@@ -159,7 +159,7 @@ impl ServerGeneration {
     }
 
     /// Returns the file to which a daemon redirects standard error: its first error log. Returns `None` without `daemon
-    /// on`, or if that log is not a file (standard error, syslog).
+    /// on`, or if that log is not an open file (standard error, syslog).
     pub(crate) fn terminal_substitute(&self) -> Option<OwnedFd> {
         let log = self.main.error_logs.first().filter(|_| self.is_daemon())?;
         let path = self.origin.paths.complete(log.target.bytes());
@@ -201,7 +201,8 @@ impl ServerGeneration {
 
     /// Recreates the folder of a zone for a worker that has no right to create it.
     ///
-    /// Nothing is created below a folder that other users can change: they could redirect the path that root follows.
+    /// Returns an error if the folder would be below a folder that other users can change, so that nothing is created
+    /// there: they could redirect the path that root follows.
     pub(crate) fn remake_folder(&self, path: &Path) -> io::Result<()> {
         folders::is_safe(path)?;
         let is_made = folders::make(path, self.account.as_ref())?;
@@ -209,8 +210,9 @@ impl ServerGeneration {
     }
 }
 
-/// Creates the history file and gives it to the user of the workers, who cannot create files in the folder above a
-/// zone. Errors are ignored: the worker reports that the file is missing.
+/// Creates the history file, if history is stored in a file and root starts the server, and gives it to the user of the
+/// workers, who cannot create files in the folder above a zone. Errors are ignored: the worker reports that the file is
+/// missing.
 fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Account>) {
     if let (Some(account), myriad_serve::HistoryStorage::At(path)) =
         (account, myriad_serve::history_path(model, &origin.paths.prefix))
@@ -219,8 +221,9 @@ fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Ac
     }
 }
 
-/// Creates the folders of cache zones and of request bodies in files, and gives them to the user of the workers.
-/// Returns the folders that root must not create, which the workers must create themselves.
+/// Creates the folders of cache zones and of request bodies (if `client_body_temp_path` or `client_body_in_file_only`
+/// is set), and gives them to the user of the workers. Returns the folders that root must not create, which the workers
+/// must create themselves.
 fn make_folders(
     model: &Model,
     origin: &ConfigurationSource,

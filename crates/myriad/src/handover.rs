@@ -21,7 +21,8 @@ use myriad_cli::accounts::Account;
 use myriad_cli::configuration::ResolvedHost;
 use myriad_cli::paths::ServerPaths;
 
-/// Payload of [`crate::control::MessageKind::Configure`]. The descriptors of the listeners precede those of the logs.
+/// Payload of [`crate::control::MessageKind::Configure`]. The descriptors of the message are those of `listeners`, then
+/// those of `logs`, in the same order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct WorkerHandover {
     pub(crate) paths: ServerPaths,

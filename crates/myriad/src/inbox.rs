@@ -33,7 +33,7 @@ impl ReachableProcess {
     }
 }
 
-/// Creates an inbox by which another process passes QUIC datagrams. Returns its sending endpoint and its receiving
+/// Creates an inbox by which other processes pass QUIC datagrams. Returns its sending endpoint and its receiving
 /// endpoint. Each message is received as a whole, and a sender gets an error if the receiving endpoint is closed.
 pub(crate) fn new_inbox() -> io::Result<(OwnedFd, OwnedFd)> {
     let (way_in, read) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;

@@ -38,7 +38,8 @@ pub(crate) const CONTROL: &str = "control:";
 /// Prefix of the names of listeners for QUIC ([`ListenConf::socket_name`]).
 pub(crate) const QUIC: &str = "quic:";
 
-/// Address to listen on. If several `listen` directives name it, `conf` is the one that sets socket options, if any.
+/// Address to listen on. If several `listen` directives name it, `conf` is the first one that sets socket options,
+/// otherwise the first one.
 #[derive(Clone, Debug)]
 struct WantedListener {
     name: String,
@@ -92,7 +93,7 @@ impl ListenerSet {
         listeners
     }
 
-    /// Opens the sockets of a configuration; sockets that `current` contains are reused.
+    /// Opens the sockets of a configuration; sockets that `current` contains under the same name are reused.
     ///
     /// # Errors
     /// Returns an error for each address that cannot be opened. All new sockets are closed again.
@@ -125,8 +126,8 @@ impl ListenerSet {
         Err(failures)
     }
 
-    /// Adds the control socket. Like a listener, it is taken from `current` if that has it, and passed to workers and
-    /// successors.
+    /// Adds the control socket. Like a listener, it is taken from `current` if that has one with this path, and passed
+    /// to workers and successors.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
         let existing = current.all.iter().find(|listener| listener.name == name);
@@ -193,7 +194,8 @@ fn bind_failure(wanted: &WantedListener, error: &io::Error) -> ConfigFinding {
     format!("bind() to {} failed ({}){advice}", wanted.name, reason(error)).into()
 }
 
-/// Returns the addresses to bind, each once.
+/// Returns the addresses to bind, each once. Of several `listen` directives with the same address, the first one with
+/// socket options applies, otherwise the first one.
 ///
 /// A wildcard address replaces other addresses of the same family, port and kind, because the kernel rejects binding
 /// both. The worker then distinguishes them by the local address of a connection.

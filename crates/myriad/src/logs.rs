@@ -22,7 +22,7 @@ pub(crate) struct LogFiles {
 
 impl LogFiles {
     /// Opens all log files that the configuration names; missing ones are created. Paths with variables are opened by
-    /// the worker.
+    /// the worker; standard error and syslog are no files.
     pub(crate) fn open(model: &Model, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted_files(model, paths) {
@@ -31,7 +31,8 @@ impl LogFiles {
         Ok(logs)
     }
 
-    /// Opens all log files again under their paths, after they were renamed.
+    /// Opens all log files again under their paths, after they were renamed. Returns an error text if one cannot be
+    /// opened.
     pub(crate) fn reopen(&self, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for (path, _) in &self.files {
@@ -54,7 +55,8 @@ impl LogFiles {
         self.files.iter().map(|(path, descriptor)| (path.as_path(), descriptor.as_fd()))
     }
 
-    /// Returns the error log of the main level.
+    /// Returns the error log of the main level. Returns an error if a syslog socket cannot be created or a descriptor
+    /// cannot be duplicated.
     pub(crate) fn main(&self, main: &MainConf, paths: &ServerPaths) -> io::Result<ErrorLog> {
         let mut targets = Vec::new();
         for conf in &main.error_logs {

@@ -46,8 +46,8 @@ struct NamedOrigin {
     span: Span,
 }
 
-/// Returns warnings about origins that do not accept connections, or that the user of the workers (`account`) cannot
-/// reach.
+/// Returns warnings, in the order of the configuration, about origins on this machine that do not accept connections,
+/// or that the user of the workers (`account`) cannot reach.
 ///
 /// Each address is tested once; addresses on which this configuration itself listens are skipped. Sockets that do not
 /// exist are only reported with `tells_missing`.
@@ -158,7 +158,8 @@ fn is_own(listens: &HashSet<&ListenAddress>, address: &LocalAddress) -> bool {
 }
 
 /// Tests the origins concurrently, with the rights of `account`: on Linux a thread can change its user separately.
-/// Returns the results in the order of the origins; success for all if the user cannot be changed.
+/// Returns the results in the order of the origins; success for those that are not tested because the user cannot be
+/// changed.
 fn try_origins(origins: &[NamedOrigin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {
@@ -234,8 +235,8 @@ fn warning(origin: &NamedOrigin, error: &io::Error, account: Option<&Account>) -
     }
 }
 
-/// Returns the warning about a socket to which the user of the workers may not connect. It names the file or folder
-/// that denies access, with its mode and owner.
+/// Returns the warning about a socket to which the user of the workers may not connect. It names the outermost folder
+/// that denies access, otherwise the socket, with its mode and owner.
 fn forbidden(origin: &NamedOrigin, path: &Path, account: Option<&Account>) -> Diagnostic {
     let uid = account.map_or_else(|| rustix::process::geteuid().as_raw(), |account| account.uid);
     let user = accounts::name_of(uid).unwrap_or_else(|| uid.to_string());

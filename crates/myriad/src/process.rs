@@ -49,8 +49,9 @@ pub(crate) struct WorkerProcess {
 }
 
 impl WorkerProcess {
-    /// Starts this binary as a worker with number and rank `name`. Sends it a configuration, and `others`, the other
-    /// processes that serve QUIC. `respawned` is the number of workers that exited unexpectedly, which the API reports.
+    /// Starts this binary as a worker with number and rank `name`. Sends it its confinement, `others` (the other
+    /// processes that serve QUIC), and a configuration. `respawned` is the number of workers that exited unexpectedly,
+    /// which the API reports.
     pub(crate) fn start(
         generation: &ServerGeneration,
         keys: &TicketKeys,
@@ -197,7 +198,7 @@ impl WorkerProcess {
 }
 
 /// Sets the environment of a worker by the directives `env`: only `TZ`, `RUST_BACKTRACE` and the variables that the
-/// directives name are retained or set.
+/// directives name are retained or set; all others are removed.
 fn set_environment(command: &mut Command, main: &MainConf) {
     command.env_clear();
     let always_kept = ["TZ", "RUST_BACKTRACE"].map(str::to_owned);

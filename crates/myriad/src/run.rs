@@ -222,13 +222,15 @@ fn test_configuration(
     Ok((configuration, faults))
 }
 
-/// Returns the error of the directive `user`, which is checked even if the configuration has other errors.
+/// Returns the error of the directive `user` (`None` if the directive is missing or its user and group exist), which is
+/// checked even if the configuration has other errors.
 fn unknown_user(model: &Model) -> Option<ConfigFinding> {
     model.main.user.as_ref().and_then(|_| generation::account(model).err()).map(ConfigFinding::from)
 }
 
-/// Performs the tests of `nginx -t`: log files can be opened, the user and the folder of the pid file exist, and, with
-/// `tries`, addresses are free or bound by the server that already runs this configuration.
+/// Performs the tests of `nginx -t`: log files can be opened, the user exists, the folder of the pid file exists
+/// (tested only if the others succeed), and, with `tries`, addresses are free or bound by the server that already runs
+/// this configuration. Returns the failures.
 fn test_resources(
     origin: &ConfigurationSource,
     configuration: &Configuration,
@@ -250,15 +252,16 @@ fn test_resources(
     findings
 }
 
-/// Returns the error of a pid file whose folder does not exist. The test does not create the file: other programs would
-/// take it for that of a running server.
+/// Returns the error of a pid file whose folder cannot be accessed; `None` if the folder exists. The test does not
+/// create the file: other programs would take it for that of a running server.
 fn no_folder(path: &Path, paths: &ServerPaths) -> Option<ConfigFinding> {
     let error = path.parent().and_then(|folder| std::fs::metadata(folder).err())?;
     let advice = paths.advice(path, &error);
     Some(format!("open() \"{}\" failed ({}){advice}", path.display(), reason(&error)).into())
 }
 
-/// Returns warnings about origins on this machine that do not accept connections, or not from the workers.
+/// Returns warnings about origins on this machine that do not accept connections, or not from the workers. For a
+/// preset, missing sockets are not reported.
 fn unreachable(origin: &ConfigurationSource, configuration: &Configuration) -> Vec<ConfigFinding> {
     let account = generation::account(&configuration.model).ok().flatten();
     // A preset has already warned of missing sockets, and named the option that sets them.
@@ -323,8 +326,8 @@ fn claim(origin: &ConfigurationSource, birth: &mut ProcessOrigin) -> Result<Opti
     InstanceLock::claim(&origin.paths.prefix).map(Some)
 }
 
-/// Renames the folders of cache zones that belong to another user, because an earlier server ran with another `--user`,
-/// and prints a warning for each. They are then created again.
+/// If root starts the server, renames the folders of cache zones that belong to another user, because an earlier server
+/// ran with another `--user`, and prints a warning for each. They are then created again.
 fn set_aside_foreign_caches(origin: &ConfigurationSource, configuration: &Configuration) {
     let Ok(Some(account)) = generation::account(&configuration.model) else { return };
     for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {

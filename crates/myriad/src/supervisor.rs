@@ -42,8 +42,8 @@ use pending_configuration::ReloadState;
 use succession::SupervisorSuccession;
 use workers::SupervisedWorkers;
 
-/// Maximum time for a worker to exit after SIGTERM. It exits immediately unless it must write file indexes of large
-/// zones. nginx grants one second.
+/// Maximum time for a worker to exit after SIGTERM, before it is killed. It exits immediately unless it must write file
+/// indexes of large zones. nginx grants one second.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 const WATCHED: [Signal; 8] = [

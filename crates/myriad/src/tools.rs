@@ -21,7 +21,7 @@ use std::ffi::OsString;
 
 use tool::{Implementation, Tool};
 
-/// Returns the command with this name, whether it is compiled in or not; `None` for other words.
+/// Returns the administrative command with this name, whether it is compiled in or not; `None` for other words.
 pub(crate) fn named(word: &OsString) -> Option<&'static Tool> {
     TOOLS.iter().find(|tool| word == tool.name)
 }

@@ -81,8 +81,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Returns the pid file of the selected server. Returns an error if this binary rejects its configuration, so that it
-/// is not upgraded.
+/// Returns the pid file of the selected server. Returns an error if this binary rejects its configuration, so that the
+/// server is not upgraded. The configuration of a preset is not checked.
 fn configured_pid_file(words: &CommandWords) -> Result<PathBuf, String> {
     let paths = match SelectedServer::of(&words.server) {
         SelectedServer::Configuration(paths) => paths,
@@ -185,7 +185,8 @@ fn replace_server(pid_file: &Path, old: Pid) -> Result<Pid, String> {
     }
 }
 
-/// Returns the time of the last change of a file or its name, in seconds and nanoseconds.
+/// Returns the time of the last change of a file or its name, in seconds and nanoseconds; `None` if the file does not
+/// exist or cannot be accessed.
 fn change_time(path: &Path) -> Option<(i64, i64)> {
     let known = fs::metadata(path).ok()?;
     Some((known.ctime(), known.ctime_nsec()))

@@ -94,7 +94,8 @@ struct WorkerRuntime {
     channel: Arc<ControlChannel>,
     signals: Signals,
     site: Option<Arc<RunningSite>>,
-    /// Server of the control socket; `None` if the configuration has none.
+    /// Server of the control socket; `None` if the configuration has none, before the first configuration, and while
+    /// connections are drained.
     control_server: Option<ControlServer>,
     /// User ID of the user that started the server; that user may use the control socket.
     owner: u32,
@@ -163,7 +164,8 @@ impl WorkerRuntime {
     }
 
     /// Handles the next message of the supervisor. If the supervisor has closed the channel or the message is invalid,
-    /// starts to drain the connections.
+    /// starts to drain the connections. Returns an error, on which the process exits, if the first configuration is
+    /// rejected or no reply can be sent.
     fn handle_next_message(&mut self) -> io::Result<()> {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;
@@ -175,7 +177,8 @@ impl WorkerRuntime {
         Ok(())
     }
 
-    /// Waits for a signal or a message. Returns whether a signal was raised, and whether the channel is readable.
+    /// Waits for a signal or a message. Returns whether a signal was (or may have been) raised, and whether the channel
+    /// is readable.
     fn wait(&self) -> io::Result<(bool, bool)> {
         let channel = [PollFd::new(&self.channel, PollFlags::IN)];
         let mut polled = vec![PollFd::new(&self.signals, PollFlags::IN)];

@@ -10,8 +10,8 @@ use myriad_cli::pidfile::reason;
 /// kilobytes.
 const LARGEST: usize = 256 << 10;
 
-/// Writes a file that a worker requests to store, if one of the configurations names it. Returns an error text for the
-/// log.
+/// Writes a file that a worker requests to store, if one of the configurations names it and it is not longer than
+/// [`LARGEST`]. Otherwise, or if writing fails, returns an error text for the log.
 pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let Some((path, bytes)) = decode_file(payload) else {
         return Err("a worker process sent an invalid request to store a file".to_owned());
@@ -27,8 +27,8 @@ pub(crate) fn store_file(generations: &[&ServerGeneration], payload: &[u8]) -> R
         .map_err(|error| format!("\"{}\" could not be stored: {}", path.display(), reason(&error)))
 }
 
-/// Recreates the folder of a cache zone that was removed, if one of the configurations has that zone. Returns an error
-/// text for the log.
+/// Recreates the folder of a cache zone that was removed, if one of the configurations has that zone. Otherwise, or if
+/// the folder cannot be created, returns an error text for the log.
 pub(crate) fn remake_folder(generations: &[&ServerGeneration], payload: &[u8]) -> Result<(), String> {
     let [path] = &decode_paths(payload).unwrap_or_default()[..] else {
         return Err("a worker process sent an invalid request to create a folder".to_owned());

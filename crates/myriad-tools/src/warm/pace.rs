@@ -85,8 +85,7 @@ impl WarmPace {
         retry_after_s.map_or(REFUSED_MS, |seconds| seconds.saturating_mul(1000)).clamp(1000, LONGEST_MS)
     }
 
-    /// Returns the usual duration of a page in milliseconds: the median of the last [`REMEMBERED`] pages; `None` before
-    /// the first.
+    /// Returns the usual duration of a page in milliseconds: the median of the last 32 pages; `None` before the first.
     pub fn usual_ms(&self) -> Option<u64> {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();

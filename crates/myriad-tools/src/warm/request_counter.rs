@@ -19,7 +19,7 @@ pub struct RequestCounter {
 
 impl RequestCounter {
     /// Counts a line of a log if it is a GET request with status 200 or 304 that was not caused by `myriad warm`, and
-    /// its target is a valid path of at most [`LONGEST`] bytes.
+    /// its target is a valid path of at most 2048 bytes.
     pub fn add(&mut self, line: &[u8]) {
         let Some(target) = target(line) else {
             self.skipped_lines += 1;

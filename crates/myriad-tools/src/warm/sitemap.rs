@@ -15,7 +15,7 @@ pub struct Sitemap {
 
 impl Sitemap {
     /// Parses a sitemap in XML, or a text with one URL per line. Invalid URLs, and those other than HTTP, are skipped.
-    /// Reads at most [`MOST`] URLs.
+    /// Reads at most 50,000 URLs.
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         if !text.contains('<') {

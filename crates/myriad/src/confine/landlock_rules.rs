@@ -2,7 +2,7 @@
 //! signalling other processes, and connecting to abstract sockets of other processes.
 //!
 //! Reading and writing of files is not restricted: restrictions of Landlock are permanent, but a reload may name new
-//! folders. Only the file permissions control it.
+//! folders. Only the file permissions restrict them.
 
 use landlock::{
     AccessFs, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset, RulesetAttr, RulesetCreatedAttr,

@@ -13,11 +13,11 @@ use myriad_cli::wordpress;
 /// Means by which other processes find this server: pid file, lock file, and the foreground half of `daemon on`.
 #[derive(Debug)]
 pub(super) struct ServerAnnouncement {
-    /// Pid file, written once the first worker accepts connections.
+    /// Pid file, written once the first worker accepts connections; `None` before.
     pub(super) pid_file: Option<PidFile>,
-    /// Lock of the folder of a `myriad wordpress`.
+    /// Lock of the folder of a `myriad wordpress`; `None` for other servers.
     pub(super) instance: Option<InstanceLock>,
-    /// Stream to the foreground half of `daemon on`, until the result has been reported.
+    /// Stream to the foreground half of `daemon on`, until the result has been reported; `None` otherwise.
     pub(super) foreground: Option<UnixStream>,
 }
 

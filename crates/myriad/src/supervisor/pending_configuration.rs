@@ -21,7 +21,8 @@ pub(super) struct ReloadState {
 #[derive(Debug)]
 pub(super) struct PendingConfiguration {
     pub(super) next: ServerGeneration,
-    /// Process ID of the worker that received it: the serving worker, or a new one if the process must be replaced.
+    /// Process ID of the worker that received it: the serving worker, or a new one if the process must be replaced or
+    /// none is serving.
     pub(super) pid: u32,
 }
 

@@ -100,8 +100,8 @@ impl Supervisor {
         ServerGeneration::prepare(&origin, &configuration, &self.current.listeners)
     }
 
-    /// Sends a configuration to the serving worker, or to a new one if the process must be replaced. Returns the
-    /// worker's process ID.
+    /// Sends a configuration to the serving worker, or to a new one if the process must be replaced or none is serving.
+    /// Returns the worker's process ID.
     fn hand_over(&mut self, next: &ServerGeneration) -> io::Result<u32> {
         let keys = self.ticket_keys.valid();
         match self.workers.serving().filter(|_| self.current.shares_process_with(next)) {
@@ -138,7 +138,8 @@ impl Supervisor {
         }
     }
 
-    /// Reopens the log files, after they were renamed, and sends them to the workers.
+    /// Reopens the log files, after they were renamed, and sends them to the workers. If one cannot be opened, all
+    /// earlier files remain in use.
     pub(super) fn reopen(&mut self) {
         let ServerGeneration { main, origin, .. } = &self.current;
         let opened = self.current.logs.reopen(&origin.paths);

@@ -21,7 +21,7 @@ pub(super) struct SupervisorSuccession {
     binary: PathBuf,
     /// Old supervisor that passed its sockets to this process; `None` without an upgrade.
     predecessor: Option<Pid>,
-    /// New supervisor, while it runs.
+    /// New supervisor, until its exit is handled; `None` without one.
     successor: Option<Child>,
 }
 
@@ -73,7 +73,7 @@ impl SupervisorSuccession {
         Ok(channel)
     }
 
-    /// Returns the exit status of the new binary, once, after it has exited.
+    /// Returns the exit status of the new binary, once, after it has exited; otherwise `None`.
     pub(super) fn take_exit_status(&mut self) -> Option<ExitStatus> {
         let status = self.successor.as_mut()?.try_wait().ok().flatten()?;
         self.successor = None;

@@ -24,7 +24,8 @@ const STEADY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct SupervisedWorkers {
     processes: Vec<WorkerProcess>,
-    /// True if a worker that exits is replaced; WINCH sets it to false.
+    /// True if a worker that exits is replaced. WINCH sets the value to false; a reload, or the exit of a new binary,
+    /// sets it to true.
     pub(super) accepting: bool,
     pub(super) respawn: RespawnSchedule,
 }
@@ -69,7 +70,7 @@ impl SupervisedWorkers {
         self.processes.iter()
     }
 
-    /// Returns the worker with this process ID.
+    /// Returns the worker with this process ID; `None` if there is none.
     pub(super) fn find(&mut self, pid: u32) -> Option<&mut WorkerProcess> {
         self.processes.iter_mut().find(|worker| worker.pid() == pid)
     }
