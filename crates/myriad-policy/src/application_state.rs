@@ -2,7 +2,8 @@
 
 use myriad_http::Fields;
 
-/// Name, in lower case, of the response field in which an application reports its state. Clients never receive it.
+/// Name, in lower case, of the response field in which an application reports its state. Clients do not receive it,
+/// unless `*_pass_header` names it.
 pub const STATE_FIELD: &[u8] = b"x-myriad-state";
 
 /// State that an application reports with a response.

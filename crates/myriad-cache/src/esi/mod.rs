@@ -32,8 +32,8 @@ mod visitor;
 
 use myriad_exchange::feature::Feature;
 
-/// Response fields, in lower case, that are not sent to clients where `esi` is on. `X-LiteSpeed-Cache-Control` may also
-/// specify the lifetime of a page.
+/// Response fields, in lower case, that are not sent to clients where `esi` is on, unless `*_pass_header` names them.
+/// `X-LiteSpeed-Cache-Control` may also specify the lifetime of a page.
 pub const OWN_FIELDS: [&[u8]; 5] = [
     b"x-myriad-esi",
     b"x-myriad-private-cache",

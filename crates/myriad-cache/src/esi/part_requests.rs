@@ -170,7 +170,7 @@ fn begin_requests(
     Tasks(joints.chain(singles).collect())
 }
 
-/// Separates ESI parts that can be requested together from single parts, and groups the former by the prefix of their
+/// Separates single ESI parts from those that can be requested together, and groups the latter by the prefix of their
 /// target.
 fn grouped(
     wants: impl Iterator<Item = WantedPart>,

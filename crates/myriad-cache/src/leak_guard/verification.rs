@@ -94,7 +94,7 @@ impl Verification {
         }
     }
 
-    /// Returns whether a value is not the one to verify.
+    /// Returns true if a value is of another kind than the value to verify, or has other bytes.
     fn is_other(&self, kind: LeakKind, value: &[u8]) -> bool {
         kind != self.kind || *value != *self.value
     }

@@ -47,7 +47,8 @@ pub struct HeaderRules {
     pub trailers: Box<[AddField]>,
     /// `expires`: freshness lifetime of responses in browsers.
     pub expires: super::ExpiresRule<Template>,
-    /// True if an `add_header` sets a freshness lifetime, which counts from the time at which the response is sent.
+    /// True if an `add_header` sets `Cache-Control`, `Expires` or `Age`: the freshness lifetime then counts from the
+    /// time at which the response is sent.
     pub sets_freshness: bool,
 }
 

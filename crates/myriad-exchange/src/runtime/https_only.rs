@@ -8,7 +8,7 @@ use myriad_tls::acme_client::CertificateSlot;
 pub struct HttpsOnly {
     /// Port of the https URL with its colon; empty for port 443.
     pub port: Box<str>,
-    /// Certificate that is being issued (ACME), before which clients are not redirected, because TLS handshakes would
-    /// fail. `None` if one of the server's certificates is from a file.
+    /// Certificate of the server from an ACME issuer. Before it is issued, clients are not redirected, because TLS
+    /// handshakes would fail. `None` if the server has no such certificate, or one of its certificates is from a file.
     pub awaits: Option<Arc<CertificateSlot>>,
 }

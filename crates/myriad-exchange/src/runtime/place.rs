@@ -151,10 +151,11 @@ pub struct BodyRules {
 pub struct KeepAliveRules {
     /// `keepalive_time`: age of a connection in milliseconds from which it is closed after the current response.
     pub time_ms: u64,
-    /// `keepalive_disable msie6`: true if connections of old Internet Explorers are closed after the response to a
-    /// POST, because they lose responses on reused connections.
+    /// `keepalive_disable msie6`: true if HTTP/1 connections of old Internet Explorers are closed after the response to
+    /// a POST, because they lose responses on reused connections.
     pub not_msie6: bool,
-    /// `keepalive_disable safari`: true if connections of Safari on macOS and iOS are closed after each response.
+    /// `keepalive_disable safari`: true if HTTP/1 connections of Safari on macOS and iOS are closed after each
+    /// response.
     pub not_safari: bool,
 }
 

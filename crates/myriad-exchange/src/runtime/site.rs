@@ -107,7 +107,8 @@ pub enum ServerTls {
 pub struct VirtualServer {
     /// `ssl_*`, for clients without HTTP/2.
     pub tls: ServerTls,
-    /// `ssl_*` with HTTP/2 among the offered protocols; `None` if no client of the server can use HTTP/2.
+    /// `ssl_*` with HTTP/2 among the offered protocols; `None` if the server accepts no TLS handshakes, or if neither
+    /// the server nor any `listen` enables HTTP/2.
     pub tls_http2: Option<Arc<rustls::ServerConfig>>,
     /// `http2`: true if clients of the server may use HTTP/2.
     pub http2: bool,

@@ -45,7 +45,7 @@ pub(super) struct MarkupSearch {
     /// Cookies of the request, which decide what is a sign.
     cookies: SentCookies,
     tag: BodyTag,
-    /// Last bytes of the text so far, less than the longest sign.
+    /// Last bytes of the text so far, fewer than [`LONGEST`].
     tail: Vec<u8>,
 }
 

@@ -7,7 +7,7 @@
 /// produce.
 pub const CODINGS: &[u8] = b"\0codings";
 /// Name of the part of cache keys with a host. In keys of pages it is the received `Host`, and only present if it
-/// differs from `$host` and `*_cache_key` does not contain it.
+/// differs from `$host`, `*_cache_key` does not contain it, and no parameter replaces `HTTP_HOST`.
 pub const HOST: &[u8] = b"\0host=";
 /// Name of the part of cache keys with the URI of a subrequest, present only if `*_cache_key` does not contain the URI.
 pub const SUBREQUEST: &[u8] = b"\0subrequest=";

@@ -144,7 +144,8 @@ impl<M: Metadata> Zone<M> {
         None
     }
 
-    /// Returns the reason for which a key was removed; `None` if it was not removed recently.
+    /// Returns the reason for which objects of a key were last removed from memory; `None` if that was not recorded, or
+    /// not recently. The number of recorded keys is limited.
     pub fn removal_reason(&self, key: KeyRef<'_>) -> Option<RemovalReason> {
         self.inner.removed_keys.of(self.key(key).hash())
     }
