@@ -79,9 +79,9 @@ pub const REASONS: &[(&str, &str)] = &[
     ("use_stale", "The response was an error for which *_cache_use_stale serves the stored page."),
     (
         "vary",
-        "The response varies by everything (Vary: *), or by more header fields than the cache supports.",
+        "The response varies by everything (Vary: *), or by header fields with longer names or values than the cache supports.",
     ),
-    ("x-accel-expires", "The application sent X-Accel-Expires of 0 or in the past."),
+    ("x-accel-expires", "The application sent X-Accel-Expires: 0."),
     ("x-litespeed-cache-control", "X-LiteSpeed-Cache-Control does not allow storing the page."),
 ];
 
