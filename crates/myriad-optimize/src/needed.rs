@@ -92,7 +92,7 @@ impl ResourceNeeds {
     }
 }
 
-/// Returns the URLs that a style sheet imports.
+/// Returns the URLs that a style sheet imports; empty if it is not understood.
 fn imported(text: &str, base: &PageUrl, limits: &OptimizeLimits) -> Vec<PageUrl> {
     // Without such a text, nothing is imported.
     if !["@i", "@I", "@\\"].iter().any(|start| text.contains(start)) {

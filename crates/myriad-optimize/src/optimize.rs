@@ -79,7 +79,7 @@ pub fn optimize(
 }
 
 /// Applies the filters that replace style sheets and scripts, and the one for sizes of images. Returns the page, the
-/// bundles and the reports.
+/// bundles and the reports, or an error text if the changed page cannot be read.
 fn with_new_elements(
     context: &PageContext<'_>,
     facts: &Result<PageFacts, String>,
@@ -112,7 +112,8 @@ fn with_new_elements(
     Ok((edited(context.page, &edits), bundles, reports))
 }
 
-/// Applies the filters that order the loading of images and fonts. Returns the page and the reports.
+/// Applies the filters that order the loading of images and fonts. Returns the page and the reports, or an error text
+/// if the page cannot be read.
 fn with_loading_order(
     html: &str,
     context: &PageContext<'_>,

@@ -72,8 +72,9 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
 }
 
 impl StyleChanges {
-    /// Returns runs of style sheets that can be combined, and the URLs of style sheets that stay as they are. Between
-    /// the sheets of a run, there are only white space, comments and elements without effect on styles.
+    /// Returns runs of style sheets that can be combined, and the URLs of style sheets that stay as they are. A run
+    /// may also be empty, or a single sheet that cannot be combined. Between the sheets of a run, there are only
+    /// white space, comments and elements without effect on styles.
     fn runs<'c>(&mut self, context: &PageContext<'c>) -> (Vec<Vec<PageSheet>>, HashSet<&'c PageUrl>) {
         let sheets: HashMap<usize, &ScannedResource> = context
             .scan

@@ -33,8 +33,8 @@ impl PageUrl {
         Self::with_authority(is_https, rest)
     }
 
-    /// Resolves a reference against this URL. Returns `None` if the result is no `http` or `https` URL (such as `data:`),
-    /// or if browsers and RFC 3986 may disagree about it.
+    /// Resolves a reference against this URL. Returns `None` if the result is no `http` or `https` URL (such as
+    /// `data:`) or is one that [`PageUrl::parse`] rejects, and if browsers and RFC 3986 may disagree about it.
     pub fn join(&self, reference: &str) -> Option<Self> {
         let reference = cleaned(reference)?;
         if let Some(rest) = reference.strip_prefix("//") {

@@ -94,6 +94,8 @@ impl From<BodyError> for BodyFailure {
 }
 
 /// Reads a complete request body. Up to `rules.in_memory` bytes remain in memory; a longer body is written to a file.
+/// Returns an error if the body cannot be received or written, or if the files of all bodies would exceed
+/// `rules.most_in_files` bytes.
 async fn read(
     body: &mut RequestBody,
     rules: &BodyRules,

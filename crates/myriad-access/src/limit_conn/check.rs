@@ -74,8 +74,9 @@ impl Check for LimitConn {
 }
 
 impl LimitConn {
-    /// Checks a request before it is sent to its origin. A subrequest is not counted while another request of the same
-    /// client request is in flight to an origin.
+    /// Counts a request before it is sent to its origin, and stores the guards of the counts in `visit`. A subrequest
+    /// is not counted while another request of the same client request is in flight to an origin. Rejects a request
+    /// beyond a limit (except in a dry run); the status is 500 if a key cannot be evaluated.
     fn judge_before_origin(&self, exchange: &mut Exchange, visit: &LimitResults) -> CheckVerdict {
         if exchange.request.is_subrequest() && visit.active_fetches.get() > 0 {
             return CheckVerdict::Pass;

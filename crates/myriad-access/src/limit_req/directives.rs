@@ -89,7 +89,8 @@ fn invalid_rate(args: &Arguments<'_>, index: usize) -> Diagnostic {
     args.error(index, format!("invalid rate \"{word}\"")).help("write `rate=10r/s` or `rate=30r/m`")
 }
 
-/// Parses `10r/s` or `30r/m`; returns thousandths of a request per second. Returns `None` if it is invalid or 0.
+/// Parses `10r/s`, `30r/m`, or a number without unit (requests per second); returns thousandths of a request per
+/// second. Returns `None` if it is invalid or 0.
 fn parse_rate(text: &[u8]) -> Option<u64> {
     // nginx interprets a number without unit as requests per second.
     let (number, seconds) = match text.strip_suffix(b"r/m") {

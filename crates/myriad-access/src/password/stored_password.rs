@@ -46,8 +46,8 @@ pub enum StoredPassword<'a> {
 }
 
 impl<'a> StoredPassword<'a> {
-    /// Determines the format of a stored password by its prefix; thirteen digits of `crypt` without a prefix are a DES
-    /// hash.
+    /// Determines the format of a stored password by its prefix; thirteen digits of `crypt` without a prefix are a
+    /// DES hash. Any other text is `Unknown`.
     pub fn new(text: &'a [u8]) -> Self {
         if let Some(plain) = text.strip_prefix(b"{PLAIN}") {
             return Self::Plain(plain);

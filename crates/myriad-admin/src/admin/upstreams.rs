@@ -73,7 +73,7 @@ fn no_server(groups: &[&(&'static str, GroupControl)], server: &str) -> String {
     format!("the upstream has no server \"{}\"; its servers: {there}", escape_bytes(server.as_bytes()))
 }
 
-/// Joins names for a message; after twenty, only the number of the others is given.
+/// Joins names for a message; after twenty, only the number of the others is given. Returns `none` without names.
 fn listed<'a>(names: impl Iterator<Item = &'a str>) -> String {
     const MOST: usize = 20;
     let mut names: Vec<String> = names.map(|name| format!("\"{name}\"")).collect();

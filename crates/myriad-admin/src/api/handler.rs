@@ -123,8 +123,8 @@ fn path_of<'a>(request: &'a Request, rules: &ApiHandler) -> &'a [u8] {
     path.strip_prefix(b"/").unwrap_or(path)
 }
 
-/// Returns the supported versions of NGINX Plus's API, which its clients request first; status 403 if this API is
-/// restricted to one zone.
+/// Returns the supported versions of NGINX Plus's API, which its clients request first. The status is 405 for methods
+/// other than GET and HEAD, and 403 if this API is restricted to one zone.
 fn versions(request: &Request, rules: &ApiHandler) -> PhaseStep {
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return ApiRejection::method("GET, HEAD").answer();
@@ -137,7 +137,8 @@ fn versions(request: &Request, rules: &ApiHandler) -> PhaseStep {
     }
 }
 
-/// Parses a call of NGINX Plus's API and checks access.
+/// Parses a call of NGINX Plus's API. Returns an error if the path is invalid, the client may not make the change, or
+/// this API is restricted to one zone.
 fn plus_call(
     request: &Request,
     rules: &ApiHandler,

@@ -37,7 +37,8 @@ impl PurgeAnswerFormat {
     }
 }
 
-/// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key.
+/// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key. The
+/// response is an error if no page had the URL or key.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,

@@ -57,7 +57,8 @@ impl TrafficRules {
         }
     }
 
-    /// Returns the limit on the keys of filters in `group`: their number, otherwise their total size.
+    /// Returns the limit on the keys of filters in `group`: their number if it is limited for this group, otherwise
+    /// their total size.
     fn key_limit(&self, group: &[u8]) -> KeyClass {
         let MaxNodes { number, beginnings } = &self.most_nodes;
         let is_meant =

@@ -64,8 +64,8 @@ fn line(item: &DirectoryItem, look: &AutoindexLayout, out: &mut Vec<u8>) {
     out.extend_from_slice(b"\r\n");
 }
 
-/// Returns the part of a name that is shown, and its width in columns: the number of characters if `utf8` is set and
-/// the name is valid UTF-8, otherwise of bytes.
+/// Returns the part of a name that is shown (the first [`SHORTENED`] columns if it has more than [`WIDTH`]), and its
+/// width in columns: the number of characters if `utf8` is set and the name is valid UTF-8, otherwise of bytes.
 fn displayed_name(name: &[u8], utf8: bool) -> (&[u8], usize) {
     let text = if utf8 { std::str::from_utf8(name).ok() } else { None };
     let Some(text) = text else {

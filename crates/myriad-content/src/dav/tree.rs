@@ -41,7 +41,8 @@ pub(super) fn open_file(folder: &OwnedFd, name: &[u8], follow: bool) -> io::Resu
     Ok(File::from(file))
 }
 
-/// Removes a directory with its contents. Symbolic links in it are removed, not their targets.
+/// Removes a directory with its contents. Symbolic links in it are removed, not their targets. Fails if directories are
+/// nested more than [`DEEPEST`] levels deep.
 pub(super) fn remove(folder: &OwnedFd, name: &[u8]) -> io::Result<()> {
     remove_within(folder, name, DEEPEST)
 }
@@ -59,8 +60,8 @@ fn remove_within(around: &OwnedFd, name: &[u8], depth: usize) -> io::Result<()> 
     Ok(unlinkat(around, as_path(name), AtFlags::REMOVEDIR)?)
 }
 
-/// Copies a directory to a name that does not exist, with permissions and modification times. As in nginx, neither
-/// symbolic links nor devices are copied.
+/// Copies a directory to a name that does not exist, with permissions and modification times. As in nginx, only
+/// directories and regular files in it are copied. Fails if directories are nested more than [`DEEPEST`] levels deep.
 pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: CopyDepth) -> io::Result<()> {
     let depth = if extent == CopyDepth::All { DEEPEST } else { 0 };
     copy_within(from, to, (depth, extent), None)

@@ -72,7 +72,8 @@ impl EchoHandler {
     }
 }
 
-/// Executes delays up to `echo_exec`, then redirects. Commands that produce output cannot precede it.
+/// Executes delays up to `echo_exec`, then redirects. Commands that produce output cannot precede it. Returns 500 if
+/// a command fails.
 async fn run_leading_commands(exchange: &mut Exchange, commands: &[EchoCommand]) -> PhaseStep {
     for command in commands {
         match command {

@@ -14,8 +14,9 @@ pub struct SheetSource {
 }
 
 impl SheetSource {
-    /// Prepares a style sheet that was loaded from `url`: makes relative URLs independent of the sheet's folder, and
-    /// removes white space and comments if `is_minified`. The encoding must be UTF-8.
+    /// Prepares a style sheet that was loaded from `url`: removes `@charset`, makes relative URLs independent of the
+    /// sheet's folder, and removes white space and comments if `is_minified`. Returns an error if the sheet is not
+    /// understood, is incomplete, has `@namespace`, or declares an encoding other than UTF-8.
     pub fn prepare(
         text: &str,
         url: &PageUrl,
@@ -80,7 +81,8 @@ fn check_charset(sheet: &CssTokens<'_>, item: &CssItem, is_first: bool) -> Resul
     if is_utf8 { Ok(()) } else { Err(CssRefusal::Charset) }
 }
 
-/// Combines style sheets in their order. The tokens of the result are compared with those of the parts.
+/// Combines style sheets in their order. The tokens of the result are compared with those of the parts. Returns an
+/// error if they differ, if the result would be too long, or if a sheet other than the first has `@import`.
 pub fn combine(sheets: &[&SheetSource], limits: &OptimizeLimits) -> Result<String, CssRefusal> {
     if sheets.iter().skip(1).any(|sheet| sheet.has_import) {
         return Err(CssRefusal::Import);
@@ -115,7 +117,7 @@ struct UrlMover<'s, 'a> {
 }
 
 impl UrlMover<'_, '_> {
-    /// Handles the tokens `start..end` of an item.
+    /// Collects the edits for the URLs of an item, which consists of the tokens `start..end`.
     fn item(&mut self, start: usize, end: usize, item: &CssItem, is_custom: bool) -> Result<(), CssRefusal> {
         let is_import =
             item.kind == ItemKind::AtRule && at_name(self.sheet, item).eq_ignore_ascii_case("import");

@@ -26,8 +26,8 @@ const COLLAPSING: [&str; 13] = [
     "stable",
     "auto",
 ];
-/// Properties other than `width`, `height` and `max-width` with which an image may get another size than that of its
-/// file at its width.
+/// Properties other than `width`, `height` and `max-width` by which the height of an image may differ from the one
+/// that results from its width and the aspect ratio of its file.
 const SIZING: [&str; 19] = [
     "min-width",
     "min-height",

@@ -44,7 +44,7 @@ pub struct FontFacts {
 }
 
 impl FontFacts {
-    /// Reads the block of an `@font-face` rule.
+    /// Adds the font of an `@font-face` block to `faces` if it is for usual text and its first file is a WOFF2 file.
     pub(super) fn read_face(&mut self, sheet: &CssTokens<'_>, block: Range<usize>) {
         let (mut family, mut reference, mut is_usual) = (None, None, true);
         for (name, value) in declarations(sheet, block) {
@@ -62,7 +62,8 @@ impl FontFacts {
         }
     }
 
-    /// Reads a style rule, if it is that of one of [`ROOTS`].
+    /// Collects the font families and custom properties of a style rule that has one of [`ROOTS`] as selector;
+    /// ignores other rules.
     pub(super) fn read_rule(&mut self, sheet: &CssTokens<'_>, prelude: Range<usize>, block: Range<usize>) {
         let selectors = text(sheet, prelude).to_ascii_lowercase();
         let root = selectors
@@ -120,7 +121,7 @@ fn text(sheet: &CssTokens<'_>, range: Range<usize>) -> String {
     words.collect::<String>().trim().to_owned()
 }
 
-/// Returns the first family of a list.
+/// Returns the first family of a list; `Unknown` if it is not understood.
 fn first_family(sheet: &CssTokens<'_>, value: Range<usize>) -> FontFamily {
     let mut names: Vec<&str> = Vec::new();
     for index in value.clone().filter(|index| !is_trivia(sheet, *index)) {

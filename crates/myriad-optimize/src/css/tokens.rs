@@ -47,8 +47,8 @@ pub(crate) struct CssTokens<'a> {
 }
 
 impl<'a> CssTokens<'a> {
-    /// Splits a style sheet. Sheets with parse errors at the level of tokens, and those that end within a comment,
-    /// string or bracket, are refused.
+    /// Splits a style sheet into tokens. Sheets that are too long or nested too deeply, sheets with parse errors at
+    /// the level of tokens, and those that end within a comment, string or bracket are refused.
     pub(crate) fn read(text: &'a str, limits: &OptimizeLimits) -> Result<Self, CssRefusal> {
         if text.len() > limits.sheet_bytes {
             return Err(CssRefusal::TooLong);

@@ -147,7 +147,8 @@ fn reference(name: &str) -> Option<char> {
     (b' '..0x7f).contains(&code).then_some(char::from(code))
 }
 
-/// Splits a page into tokens, which together are the whole page.
+/// Splits a page into tokens, which together are the whole page. Returns an error if the page is too long, has too
+/// many tokens, or contains markup whose meaning depends on the tree.
 pub fn tokenize<'a>(page: &'a str, limits: &OptimizeLimits) -> Result<Vec<HtmlToken<'a>>, HtmlRefusal> {
     if page.len() > limits.page_bytes {
         return Err(HtmlRefusal::TooLong);

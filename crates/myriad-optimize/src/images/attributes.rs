@@ -39,9 +39,10 @@ pub(crate) struct PageImages<'a> {
     pub(crate) is_excluded: &'a [bool],
 }
 
-/// Adds attributes to images. Attributes that a tag has are respected: only images without `loading`, `decoding` and
-/// `fetchpriority` change, and lazy loading needs `width` and `height`, so that no content moves. `size_of` returns the
-/// real size of an image, for tags without one.
+/// Adds attributes to images: a high priority to the largest one, and lazy loading and asynchronous decoding to
+/// others behind the first images. No attribute of a tag is replaced, and tags with `fetchpriority` do not change.
+/// Lazy loading requires `width` and `height`, so that no content moves. `size_of` returns the real size of an image,
+/// for tags without one.
 pub(crate) fn order_loading(
     images: &PageImages<'_>,
     size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,

@@ -75,7 +75,7 @@ enum Slash {
     Unknown,
 }
 
-/// Splits a script into tokens, which together are the whole text.
+/// Splits a script into tokens, which together are the whole text. Returns an error if it is not understood.
 pub(super) fn lex(text: &str) -> Result<Vec<JsToken>, JsRefusal> {
     let mut lexer = Lexer {
         text,
@@ -324,7 +324,8 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Returns whether the last tokens are `if`, `while`, `for` or `with`, and not the name of a property or method.
+    /// Returns whether the last tokens are `if`, `while`, `for`, `for await` or `with`, and not the name of a
+    /// property or method.
     fn is_after_condition_word(&self) -> bool {
         let mut words = self.tokens.iter().rev().filter(|token| !token.kind.is_trivia());
         let mut next = || words.next().map_or("", |token| &self.text[token.range.clone()]);

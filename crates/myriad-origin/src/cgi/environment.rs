@@ -37,8 +37,9 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// Pushes the configured parameters (such as `fastcgi_param`) with their values, except empty ones with `if_not_empty`
-/// and those that only hide an `HTTP_*` field; `value` is a buffer.
+/// Pushes the configured parameters (such as `fastcgi_param`) with their values, except empty ones with
+/// `if_not_empty` and those that only hide an `HTTP_*` field. In a fetch for all clients, parameters that describe
+/// the body of the request are empty ([`describes_no_body`]). `value` is a buffer.
 fn push_params(
     exchange: &mut Exchange,
     place: &CgiPlace,

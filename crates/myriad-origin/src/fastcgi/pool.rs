@@ -63,7 +63,8 @@ fn groups(site: &Generation, zone: &str) -> Vec<Shared<OriginGroup>> {
     groups.into_iter().map(Arc::downgrade).collect()
 }
 
-/// Polls the php-fpm pools of a zone's groups repeatedly until a newer configuration takes over.
+/// Polls the php-fpm pools of a zone's groups repeatedly until a newer configuration takes over or this one is no
+/// longer used.
 async fn poll_zone(
     site: Weak<Generation>,
     groups: Vec<Shared<OriginGroup>>,

@@ -74,7 +74,7 @@ fn place(compile: &mut dyn OriginCompiler, settings: &Settings, url: &Text, pref
     place
 }
 
-/// Compiles the header fields of requests (`proxy_set_header`).
+/// Compiles the header fields of requests (`proxy_set_header`). Reports invalid names.
 pub(crate) fn sent_fields(
     compile: &mut dyn OriginCompiler,
     settings: &Settings,

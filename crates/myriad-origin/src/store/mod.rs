@@ -49,7 +49,8 @@ pub(crate) fn wrap_body(
     }
 }
 
-/// Returns whether a response may be stored as a file that any client gets.
+/// Returns whether a response may be stored as a file that any client gets: a 200 to a GET, without `private`,
+/// `no-store` and `Set-Cookie`, and with `public` if the request has `Authorization`.
 fn is_shareable(exchange: &Exchange, head: &ResponseHead) -> bool {
     let asked = &exchange.request.received.head;
     let has_directive = |name: &[u8]| {
@@ -68,8 +69,8 @@ fn is_shareable(exchange: &Exchange, head: &ResponseHead) -> bool {
     matches!(asked.method(), Method::Get) && head.status == 200 && !is_personal
 }
 
-/// Returns whether the file extension matches the content coding: when the file is served, only the extension tells the
-/// coding.
+/// Returns whether the file extension names the content coding of a response; true without a coding. When the file is
+/// served, only the extension tells the coding.
 fn is_coded_as_named(head: &ResponseHead, path: &Path) -> bool {
     let mut codings = head.fields.known_all(Known::ContentEncoding).map(<[u8]>::trim_ascii);
     let ending: &[u8] = path.extension().unwrap_or_default().as_encoded_bytes();

@@ -15,7 +15,7 @@ use myriad_exchange::runtime::ExpiresRule;
 enum ExpiresResult {
     /// The response is unchanged.
     Off,
-    /// The response is already expired: `Expires` is the start of the Unix epoch.
+    /// The response is already expired: `Expires` is one second after the start of the Unix epoch.
     Epoch,
     /// `Expires` is at the end of 2037, and `max-age` is ten years.
     Max,

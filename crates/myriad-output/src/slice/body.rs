@@ -64,7 +64,8 @@ impl SliceBody {
         Self { exchange, whole, wanted, state }
     }
 
-    /// Requests the slice that contains the next byte to send.
+    /// Requests the slice that contains the next byte to send. Returns an error if the request has too many
+    /// subrequests.
     fn request_slice(&mut self) -> Result<SubrequestFuture, BodyError> {
         let size = self.whole.size;
         let slice = Slice { start: self.wanted.start / size * size, size };

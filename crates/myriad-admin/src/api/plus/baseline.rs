@@ -28,6 +28,7 @@ pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value
 }
 
 /// Resets the counts of the API object at `path` to 0; `object` contains its counts since the start of the process.
+/// Has no effect if [`MOST`] other objects have been reset.
 pub(super) fn set_baseline(path: String, object: Map<String, Value>) {
     let mut before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     let before = before.get_or_insert_default();

@@ -44,7 +44,8 @@ fn time(ms: u64) -> String {
 }
 
 /// Parses a change of an upstream server from a JSON body. `is_new` is true for an added server, which requires an
-/// address and may have parameters that cannot be changed later.
+/// address and may have parameters that cannot be changed later. Returns an error for an unknown parameter and for an
+/// invalid value.
 pub(super) fn change(
     body: &[u8],
     block: UpstreamBlock,

@@ -156,7 +156,8 @@ fn traffic_kind(path: &[&str]) -> Option<ZoneKind> {
     }
 }
 
-/// Returns the names of the objects in the API collection at a path.
+/// Returns the sorted names of the objects in the API collection at a path; empty for the collections of
+/// [`traffic_kind`].
 fn names(site: &SiteView, path: &[&str]) -> Vec<String> {
     let runtime = &site.runtime;
     let of = |zones: &[(Box<str>, _)]| zones.iter().map(|(name, _)| name.to_string()).collect();

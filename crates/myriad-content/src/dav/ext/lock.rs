@@ -142,7 +142,8 @@ async fn acquire_or_renew(
     made.map(|made| (if made { 201 } else { 200 }, lock))
 }
 
-/// Creates an empty file if nothing exists at the path (RFC 4918 section 7.3), and returns whether it did.
+/// Creates an empty file if nothing exists at the path (RFC 4918 section 7.3), and returns whether it did. Returns
+/// 409 if the directory of the path does not exist, or if a URI that ends with a slash names nothing.
 fn create_if_missing(target: &DavTarget, access: DavAccess) -> DavResult<bool> {
     let place = target.open_folder(409)?;
     if place.status()?.is_some() {

@@ -21,8 +21,8 @@ pub(super) struct Charsets {
 }
 
 impl Charsets {
-    /// Collects the charsets that the configuration names, and builds the tables of each `charset_map` in both
-    /// directions.
+    /// Collects the charsets that the configuration names without variables, and builds the tables of each
+    /// `charset_map` in both directions.
     pub(super) fn of(http: &HttpConf) -> Self {
         let mut charsets = Self::default();
         for map in CharsetMaps::of(http) {
