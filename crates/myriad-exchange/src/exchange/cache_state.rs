@@ -27,7 +27,8 @@ pub struct CacheState {
     /// Codings that the client accepts, if none of them is one that this server produces and the origin can select one
     /// of them; `None` otherwise, and if the page already has the maximum number of variants for such codings.
     pub codings: Option<Box<OtherCodings>>,
-    /// Task that refreshes the stale page being served, in the background; `None` if this request has started none.
+    /// Task that refreshes the stale page being served, or [`LookupProgress::refreshed_ahead`], in the background;
+    /// `None` if this request has started none.
     pub refresh: Option<tokio::task::JoinHandle<()>>,
     /// Index in [`crate::runtime::NamedCaches::places`] of the zone that a variable selected (`proxy_cache $zone`);
     /// `None` for a fixed zone, and if the value names no zone.

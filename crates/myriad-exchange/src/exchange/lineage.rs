@@ -20,8 +20,8 @@ pub struct Lineage {
     pub errors_empty: bool,
     /// Set if no client waits for the response, as for a mirrored request or `post_action`, and for their subrequests.
     pub in_background: bool,
-    /// Set if the exchange has its own request head, whose target is the requested URI (ESI). Otherwise it has the head
-    /// of the client's request.
+    /// Set if the exchange has its own request head, whose target is the requested URI (ESI). Otherwise the head is a
+    /// copy of that of the client's request, with the client's target.
     pub own_head: bool,
     /// State shared by the SSI pages of a client's request.
     pub(super) pages: Rc<RefCell<myriad_script::ssi::SsiState>>,

@@ -93,8 +93,8 @@ pub enum Completed<M: Metadata> {
 /// Reason why a complete object was not stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NotStored {
-    /// A purge that came after the start of the fetch covers the object, or the response is for one client only
-    /// ([`crate::BodyWriter::withdraw`]).
+    /// A purge or a removal that came after the start of the fetch covers the object or may cover it, or the response
+    /// is for one client only ([`crate::BodyWriter::withdraw`]).
     Purged,
     /// A fetch that started later has stored its object already.
     Superseded,

@@ -142,7 +142,7 @@ impl Suspicion {
 pub struct SuspectedPage {
     /// Fields given to [`LeakSamples::suspect`].
     pub fields: Arc<Fields>,
-    /// True until the last comparison that is permitted.
+    /// True while further comparisons of the page are permitted.
     pub is_compared: bool,
     /// True if an input that does not identify visitors changes the page, so that the stored page may differ because of
     /// it.

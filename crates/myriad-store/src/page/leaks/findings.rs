@@ -12,9 +12,11 @@ pub enum LeakState {
     Suspected,
     /// The response to a request without the value was not complete, or had another status: it shows nothing.
     Unverified,
-    /// A response to a request without the value lacks the value.
+    /// The value is data of the visitor: a response to a request without the value lacks it, or the value is new in
+    /// each response (new cookie, token of a form). For a sampled verification: an input that is not in the key changes
+    /// the page.
     Confirmed,
-    /// A response to a request without the value has the value too.
+    /// A response to a request without the value contains the value, too.
     Coincidence,
     /// The page depends on a field of requests that is not in its key. It remains shared.
     Unkeyed,

@@ -73,7 +73,8 @@ struct Records {
     quarantined: Lru<u64, u64>,
     /// Value whose leak was confirmed first, by the hash of the page's key.
     confirmed: Lru<u64, ConfirmedValue>,
-    /// Time until which a value counts as public, in milliseconds of the process clock, by its hash.
+    /// Time until which a value counts as a coincidence in its page, in milliseconds of the process clock, by the hash
+    /// of page, kind and value.
     coincidences: Lru<u64, u64>,
     /// Time of the last verification, in milliseconds of the process clock, by the hash of a page's key, and that of a
     /// value.
