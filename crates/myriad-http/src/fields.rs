@@ -168,7 +168,7 @@ impl Fields {
         self.repeated & set
     }
 
-    /// Returns the values of all fields called `name`, in order.
+    /// Returns the values of all fields called `name`, ignoring case, in order.
     pub fn get_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let wanted = Known::from_bytes(name);
         self.entries
@@ -213,7 +213,7 @@ impl Fields {
         self.entries.iter().map(|entry| (entry.known, self.name_of(entry), self.value_of(entry)))
     }
 
-    /// Removes all fields called `name` and returns the number of removed fields.
+    /// Removes all fields called `name`, ignoring case, and returns the number of removed fields.
     pub fn remove(&mut self, name: &[u8]) -> usize {
         match Known::from_bytes(name) {
             Some(known) => self.remove_known(known),

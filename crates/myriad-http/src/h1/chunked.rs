@@ -201,7 +201,8 @@ impl ChunkedDecoder {
         Chunk { consumed, data: at..end, done: false }
     }
 
-    /// Collects and parses trailer lines. The usual empty section allocates nothing.
+    /// Collects and parses trailer lines. Fails if they are malformed or exceed [`TRAILER_LIMITS`]. The usual empty
+    /// section allocates nothing.
     fn collect_trailer(&mut self, input: &[u8], at: usize) -> Result<Chunk, ParseError> {
         let rest = &input[at..];
         if self.trailer.is_none() && rest.starts_with(b"\r\n") {

@@ -37,7 +37,8 @@ pub struct ConnectionOptions {
     pub upgrade: bool,
 }
 
-/// Returns the framing of the body of a request. Ambiguous framing is an error (RFC 9112 §6.3).
+/// Returns the framing of the body of a request. Ambiguous framing is an error (RFC 9112 §6.3), and so is
+/// `Transfer-Encoding` in HTTP/1.0.
 #[inline]
 pub fn request_framing(head: &RequestHead) -> Result<Framing, ParseError> {
     let fields = head.fields();

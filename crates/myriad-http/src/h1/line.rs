@@ -96,7 +96,8 @@ pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<H
 }
 
 /// Returns the position of the LF that terminates the field line whose value starts at `start`, and the end of the
-/// value with its trailing white space; `None` if the line is incomplete.
+/// value with its trailing white space; `None` if the line is incomplete. Fails for a CR without LF, and for control
+/// bytes that `rules` do not allow.
 #[inline]
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;

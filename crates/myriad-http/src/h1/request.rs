@@ -154,7 +154,7 @@ fn limit_error(buf: &[u8], progress: &HeadScanState, limits: &HeadLimits) -> Opt
 }
 
 /// Parses the request line, after skipping empty lines. Returns the position at which it starts; `None` if it is
-/// incomplete.
+/// incomplete. A rejected line is stored in `out` for the access log.
 fn read_request_line(
     buf: &[u8],
     progress: &mut HeadScanState,

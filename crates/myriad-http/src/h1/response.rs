@@ -141,7 +141,7 @@ fn parse_status_line(buf: &[u8]) -> Result<Option<StatusLine<'_>>, ParseError> {
 }
 
 /// Returns the text of the status line without its terminator, and the position of the next line; `None` if the line is
-/// incomplete.
+/// incomplete. Fails for control bytes other than tabs.
 fn status_line_text(buf: &[u8]) -> Result<Option<(&[u8], usize)>, ParseError> {
     let mut end = 0;
     loop {

@@ -19,7 +19,8 @@ impl Default for Priority {
 }
 
 impl Priority {
-    /// Parses the value of a `Priority` field. Unknown parameters and invalid values are ignored.
+    /// Parses the value of a `Priority` field. Unknown parameters and invalid values are ignored; a field with a syntax
+    /// error gives the default.
     pub fn parse(value: &[u8]) -> Self {
         let mut priority = Self::default();
         for (key, value) in dictionary(value).unwrap_or_default() {

@@ -113,7 +113,8 @@ impl<'a> RequestBuilder<'a> {
         Ok(())
     }
 
-    /// Builds the request line from the pseudo-fields; further calls do nothing.
+    /// Builds the request line from the pseudo-fields, and adds `Host` with the value of `:authority` if there is one.
+    /// Further calls do nothing.
     fn build_request_line(&mut self) {
         if std::mem::replace(&mut self.began, true) {
             return;

@@ -76,8 +76,8 @@ impl ProxyHeader {
         value.is_some()
     }
 
-    /// Returns the result of the client certificate's verification, and the TLVs inside the TLS information; `None`
-    /// without any.
+    /// Returns the result of the client certificate's verification, and the TLVs inside the TLS information; `None` if
+    /// there is no TLS information or it is too short.
     fn ssl(&self) -> Option<(u32, &[u8])> {
         let (fixed, facts) = find(&self.tlvs, SSL)?.split_at_checked(SSL_FIXED)?;
         let verify = <[u8; 4]>::try_from(&fixed[1..]).ok()?;

@@ -175,7 +175,8 @@ impl Http2Client {
         }
     }
 
-    /// Handles a stream error: resets the stream, fails its request, and stops opening streams.
+    /// Handles a stream error: resets the stream, fails its request, and stops opening streams. Fails if the origin has
+    /// caused too many resets.
     pub(super) fn fail_stream(
         &mut self,
         id: u32,
@@ -194,8 +195,9 @@ const SHORT: RequestFailure =
     RequestFailure::Broken("body shorter than specified in \"content-length\" header");
 const LONG: RequestFailure = RequestFailure::Broken("more data than specified in \"content-length\" header");
 
-/// Records a response head on its stream. Fails if the head is not allowed at this point, or if the stream is complete
-/// (`end`) although its `Content-Length` announced a body.
+/// Records a response head on its stream. Fails for status 101, for an interim response that completes the stream
+/// (`end`) or exceeds [`MAX_INTERIM`], for invalid framing, and if the stream is complete although its `Content-Length`
+/// announced a body.
 fn begin(stream: &mut ClientStream, head: &ResponseHead, end: bool) -> Result<(), RequestFailure> {
     match head.status {
         // RFC 9113 §8.6: HTTP/2 has no switch of protocols.

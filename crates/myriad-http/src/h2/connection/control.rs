@@ -58,6 +58,7 @@ impl Http2Server {
     }
 
     /// Handles a stream error caused by the client: resets the stream, and counts the reset towards the client's limit.
+    /// Fails if the limit is exceeded.
     pub(super) fn stream_error(
         &mut self,
         stream: u32,

@@ -58,7 +58,8 @@ impl Http2Server {
         })
     }
 
-    /// Handles the end of a request body. `data` is the range of its last piece in the input.
+    /// Handles the end of a request body. `data` is the range of its last piece in the input. A body that is shorter
+    /// than its `Content-Length` is malformed; a lingering stream is closed.
     pub(super) fn end_of_body(
         &mut self,
         id: u32,

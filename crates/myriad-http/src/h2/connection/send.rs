@@ -163,7 +163,7 @@ impl Http2Server {
         }
     }
 
-    /// Returns the stream that sends the next frame; `None` if no stream can send.
+    /// Returns the stream that sends the next frame, in the order of [`Self::schedule`]; `None` if no stream can send.
     fn next_stream(&mut self) -> Option<u32> {
         let room = self.send_window > 0;
         self.streams

@@ -76,8 +76,9 @@ impl HpackDecoder {
         Ok(())
     }
 
-    /// Decodes a field that is not fully indexed (RFC 7541 §6.2) into `text`: name and value have at most `each` bytes,
-    /// and together at most `left`. Returns the length of the name.
+    /// Decodes a field that is not fully indexed (RFC 7541 §6.2) into `text`, and adds it to the table if it is to be
+    /// indexed. Returns the length of the name. Fails if name or value has more than `each` bytes, or both together
+    /// more than `left`.
     fn read_literal(&mut self, input: &mut &[u8], each: usize, left: usize) -> Result<usize, HpackError> {
         let indexed = input.first().is_some_and(|first| first & 0x40 != 0);
         let index = integer::read(input, if indexed { 6 } else { 4 }).ok_or(HpackError::Broken)?;

@@ -20,7 +20,9 @@ pub(in super::super) enum LiteralError {
     Broken,
 }
 
-/// Parses an integer with a prefix of `prefix` bits, and removes it from `input`.
+/// Parses an integer with a prefix of `prefix` bits, and removes it from `input`. If it is incomplete or too large, the
+/// error is [`LiteralError::Partial`] for an input shorter than [`LONGEST_INTEGER`], and otherwise
+/// [`LiteralError::Broken`].
 pub(in super::super) fn read_integer(input: &mut &[u8], prefix: u32) -> Result<usize, LiteralError> {
     let fault = if input.len() < LONGEST_INTEGER { LiteralError::Partial } else { LiteralError::Broken };
     integer::read(input, prefix).ok_or(fault)
@@ -53,7 +55,8 @@ impl<'a> Literal<'a> {
         min_len(self.bytes.len(), self.coded)
     }
 
-    /// Decodes the string and appends it to `out`. Fails if it has more than `most` bytes.
+    /// Decodes the string and appends it to `out`. Fails if it has more than `most` bytes or its Huffman code is
+    /// invalid.
     pub(super) fn append(self, most: usize, out: &mut Vec<u8>) -> Result<(), QpackError> {
         if !self.coded {
             if self.bytes.len() > most {

@@ -131,7 +131,7 @@ fn read_entry<'a>(
 }
 
 /// Decodes the name of a field whose value follows as a string (RFC 9204 §4.5.4 to §4.5.6) into `text`, and returns its
-/// length.
+/// length. Fails if the name has more than `most` bytes.
 fn read_name(
     input: &mut &[u8],
     first: u8,
