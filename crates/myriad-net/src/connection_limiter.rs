@@ -297,7 +297,7 @@ impl ConnectionLimiter {
     }
 
     /// Scans all connections and stores the oldest evictable ones in `next`. Returns false if there are none, or if a
-    /// scan found none in the same tick.
+    /// scan for `want` or for a slot has found none in this tick already.
     fn collect_candidates(&self, want: NeededResource) -> bool {
         let now = deadline::tick();
         // A connection that is evictable for memory is also evictable for a slot, but not vice versa.

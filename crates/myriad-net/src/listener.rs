@@ -162,6 +162,7 @@ impl<S: Service> ConnectionWorker<S> {
     }
 
     /// Waits until a new connection can be accepted: a slot and memory are available, or a connection can be evicted.
+    /// Records a refusal while a client waits.
     async fn wait_for_room(&self, listener: &Registered) {
         while !self.limiter.has_room() {
             if listener.has_input() {

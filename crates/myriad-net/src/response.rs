@@ -93,7 +93,7 @@ impl ResponseText {
     }
 }
 
-/// Parses field lines and returns the names and values.
+/// Parses field lines and returns the names and values; skips lines without a colon.
 pub(crate) fn fields(lines: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     lines.split(|&byte| byte == b'\n').filter_map(|line| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);

@@ -139,8 +139,8 @@ impl<S: Service> ExchangeParts<S> {
         }
     }
 
-    /// Sends the response; finishes immediately if it is written at once, and the request body is complete or the
-    /// connection closes.
+    /// Sends the response, or relays a tunnel. Finishes immediately if no response is sent (status 444), or if it is
+    /// written at once and the request body is complete or the connection closes.
     fn send_response(self, mut response: Response<S::ExchangeState>) -> ExchangeStart {
         let timeouts = response.timeouts;
         if matches!(response.body, ResponseBody::Tunnel(_)) {

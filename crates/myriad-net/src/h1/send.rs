@@ -319,7 +319,8 @@ impl ResponseWriter {
             !self.failed && self.queued < POSTPONED && matches!(self.source, WriterSource::Stream { .. });
     }
 
-    /// Pulls pieces of a streamed body until enough bytes are queued or no piece is ready.
+    /// Pulls pieces of a streamed body until enough bytes are queued, no piece is ready, or the body ends or fails. At
+    /// the end of a chunked body, queues the last chunk, to which `trailers` appends the trailer lines.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
             let WriterSource::Stream { body, left } = &mut self.source else { return };

@@ -35,7 +35,8 @@ impl<S: Service> Driver<S> {
         exchange.arm(woken).wake_by_ref();
     }
 
-    /// Processes a woken stream: polls its response future and updates its receive window.
+    /// Processes a woken stream: polls its response future, updates its receive window, and starts to send the response
+    /// if it is ready.
     pub(super) fn run(&mut self, stream: u32) {
         let Some(woken) = &self.woken else { return };
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream);

@@ -89,7 +89,8 @@ impl ChooseTls for NoServer {
 }
 
 impl<S: Service> QuicListener<S> {
-    /// Starts the task of a listener on the given sockets, which must have the same address.
+    /// Starts the task of a listener on the given sockets, which must have the same address. Fails if there is no
+    /// socket or one cannot be prepared.
     pub(crate) fn start(
         service: Rc<S>,
         limiter: ConnectionLimiter,

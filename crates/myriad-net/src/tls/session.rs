@@ -100,8 +100,8 @@ impl TlsSession {
         Poll::Ready(Ok(std::mem::take(&mut self.in_flight)))
     }
 
-    /// Encrypts `bytes` and sends them without waiting, or together with the next write. Fails with `WouldBlock` if
-    /// earlier encrypted bytes are not sent yet.
+    /// Encrypts `bytes` and sends them without waiting, or together with the next write. Returns the number of bytes
+    /// encrypted. Fails with `WouldBlock` if earlier encrypted bytes are not sent yet.
     pub(crate) fn write_ahead(&mut self, transport: &Transport, bytes: &[u8]) -> io::Result<usize> {
         let mut cx = Context::from_waker(std::task::Waker::noop());
         if self.in_flight > 0 || self.poll_flush(transport, &mut cx)?.is_pending() {

@@ -45,7 +45,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Sets the deadline for the current state and polls it. Called if no other work is possible.
+    /// Sets the deadline for the current state and polls it. Called if no other work is possible. If the deadline has
+    /// expired, resets the streams concerned or shuts the connection down.
     pub(super) fn poll_deadline(&mut self, cx: &mut Context<'_>) -> Poll<CloseReason> {
         let clock = if !self.codec.output().is_empty() {
             DeadlineKind::Sending

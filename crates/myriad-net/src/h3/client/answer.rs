@@ -34,8 +34,9 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Passes a request to the service, or rejects it if the client's address has changed. Its head is in
-    /// `around.head`. Starts to shut the connection down if `keepalive_requests` is reached.
+    /// Passes a request to the service, rejects it if the client's address has changed, or aborts it if the client has
+    /// reset the stream. Its head is in `around.head`. Starts to shut the connection down if `keepalive_requests` is
+    /// reached.
     pub(super) fn request(
         &mut self,
         id: StreamId,
@@ -216,7 +217,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Handles the client's cancellation of a response (STOP_SENDING).
+    /// Handles the client's cancellation of a response (STOP_SENDING): aborts and resets the stream, and stops reading
+    /// the request.
     pub(super) fn on_response_cancelled(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         self.abort_stream(id, around);
         let _ = self.quic.send_stream(id).reset(code_number(Http3ErrorCode::RequestCancelled));

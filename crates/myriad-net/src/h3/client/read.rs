@@ -67,7 +67,8 @@ impl<S: Service> QuicClient<S> {
         matches!(self.take_some(id, 0), StreamData::Reset)
     }
 
-    /// Reads a unidirectional stream. Closes the connection if a critical stream ends or is malformed.
+    /// Reads a unidirectional stream. Closes the connection if a critical stream ends or is malformed. Stops a stream
+    /// of an unknown type.
     pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         loop {
             let taken = self.take_up_to(id, usize::MAX);
@@ -127,8 +128,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Reads a request stream until no data is available, the buffer of its body is full, or the request waits for the
-    /// handshake or for QPACK table entries.
+    /// Reads a request stream until no data is available, the stream ends or fails, the buffer of its body is full, or
+    /// the request waits for the handshake or for QPACK table entries. Does nothing if the stream is not read any more.
     pub(super) fn read(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
             if matches!(&stream.work, RequestState::Held(held) if held.until == DelayReason::Handshake) {
@@ -284,8 +285,8 @@ impl<S: Service> QuicClient<S> {
         (announced.is_none() && !self.is_complete(id)).then_some(DelayReason::End)
     }
 
-    /// Returns true if the client has sent the whole request. To find out, it may take bytes from the stream, which are
-    /// stored for later parsing.
+    /// Returns true if the client is known to have sent the whole request; false while taken bytes are not parsed. May
+    /// take bytes from the stream, which are stored for later parsing.
     pub(super) fn is_complete(&mut self, id: StreamId) -> bool {
         match self.streams.get(&id) {
             Some(stream) if !stream.receiving => return stream.reader.finish().is_ok(),
@@ -331,8 +332,8 @@ impl<S: Service> QuicClient<S> {
         was_receiving
     }
 
-    /// Handles a reset of the client's side, so that its request is incomplete. A response in progress continues unless
-    /// the client cancels it as well.
+    /// Handles a reset of the client's side, so that its request is incomplete. A request whose response has not
+    /// started is aborted; a response in progress continues unless the client cancels it as well.
     pub(super) fn on_reset(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         self.stop_reading(id);
         let Some(stream) = self.streams.get_mut(&id) else { return };
@@ -357,8 +358,8 @@ impl<S: Service> QuicClient<S> {
     }
 
     /// Fails a body with a wrong length or malformed trailers, so that the service can respond with an error status
-    /// (RFC 9114 section 4.1.2). Returns false if the error is of another kind, the response has started, or the
-    /// request was rejected as malformed.
+    /// (RFC 9114 section 4.1.2); a delayed request is passed to the service first. Returns false if the error is of
+    /// another kind, the response has started, or the request was rejected as malformed.
     fn refuse_body(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) -> bool {
         if error.code != Http3ErrorCode::Message {
             return false;
@@ -373,8 +374,8 @@ impl<S: Service> QuicClient<S> {
         true
     }
 
-    /// Handles a protocol violation of the client: closes the connection or aborts the stream, by the scope of the
-    /// error.
+    /// Handles a protocol violation of the client: closes the connection, fails only the request body
+    /// ([`Self::refuse_body`]), or aborts the stream, by the scope and kind of the error.
     fn fail(&mut self, id: StreamId, error: Http3Error, around: &mut HubContext<'_, S>) {
         if error.scope == ErrorScope::Connection {
             return self.close_with_error(error.code, error.reason, around);
