@@ -15,6 +15,7 @@ pub(crate) fn is_pattern(path: &[u8]) -> bool {
 }
 
 /// Returns the paths that match a pattern, sorted per folder; empty if no path matches or a folder does not exist.
+/// Fails if a folder cannot be listed for another reason.
 pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {

@@ -90,7 +90,7 @@ impl Parser<'_> {
     }
 
     /// Reads a configuration file on first use. A file that does not exist is replaced by the built-in file of its
-    /// name, if there is one.
+    /// name, if there is one. Fails if the file cannot be read or is larger than [`MAX_FILE`].
     fn open_source(&mut self, path: &Path) -> io::Result<FileId> {
         if let Some(&file) = self.known.get(path) {
             return Ok(file);
@@ -144,7 +144,7 @@ impl Parser<'_> {
     }
 
     /// Parses directives up to the `}` of a block, where `opened` is the position of the block's directive, or up to
-    /// the end of the file if `opened` is `None`.
+    /// the end of the file if `opened` is `None`. An unclosed block, which is an error, ends with the file.
     fn block(&mut self, lexer: &mut Lexer<'_>, opened: Option<Span>) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut words: Vec<Word> = Vec::new();

@@ -69,7 +69,7 @@ fn also(out: &mut String, parsed: &ParsedConfiguration, repeats: &RepeatedDiagno
     }
 }
 
-/// Returns the text of a span if it has the form of a directive or variable name; otherwise `None`.
+/// Returns the text of a span if it has the form of a directive or variable name and is not too long; otherwise `None`.
 fn name_at(source: &SourceFile, span: Span) -> Option<&str> {
     let text = std::str::from_utf8(source.bytes.get(span.start as usize..span.end as usize)?).ok()?;
     let name = text.strip_prefix('$').unwrap_or(text);

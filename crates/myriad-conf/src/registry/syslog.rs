@@ -13,7 +13,7 @@ const SEVERITIES: [&str; 8] = ["emerg", "alert", "crit", "error", "warn", "notic
 const LONGEST_TAG: usize = 32;
 const PORT: u16 = 514;
 
-/// Parses the syslog server of an argument; `None` if the argument does not start with `syslog:`.
+/// Parses the syslog server and its parameters in an argument; `None` if the argument does not start with `syslog:`.
 pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogConf>, Diagnostic> {
     let Some(rest) = args.bytes(index).strip_prefix(b"syslog:") else { return Ok(None) };
     let Ok(rest) = std::str::from_utf8(rest) else { return Err(args.invalid(index, "text in UTF-8")) };

@@ -260,7 +260,8 @@ fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     Ok(route)
 }
 
-/// Setter of `server` in a `stream` group, which requires a port.
+/// Setter of `server` in a `stream` group, which requires a port (unless `service=` is set) and does not accept
+/// `route=` and `drain`.
 fn stream_server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult {
     let word = String::from_utf8_lossy(args.bytes(0));
     let lacks_port = !word.starts_with("unix:") && split_port(&word).is_some_and(|(_, port)| port.is_none());

@@ -67,7 +67,8 @@ impl Builder<'_> {
     }
 
     /// Rejects `$acme_certificate` in a server without `acme_certificate`. If the server inherits the variable from
-    /// `http`, it has no certificate, as in nginx; this causes a warning if it listens with TLS.
+    /// `http`, the variable gives no certificate, as in nginx; this causes a warning if the server listens with TLS and
+    /// has no other certificate.
     fn check_no_acme(&mut self, server: &ServerConf, inherited: &[Span]) {
         let tls = &server.settings.tls;
         let help = "write acme_certificate ISSUER; in the server";

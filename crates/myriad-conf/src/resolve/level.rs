@@ -70,7 +70,8 @@ impl<'p> Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Warns if a directive with any number of arguments contains the next line as arguments, because a `;` is missing.
+    /// Warns if an argument of a directive is at the start of a line and is the name of a directive: a `;` is probably
+    /// missing before it. Called for directives without a maximum number of arguments.
     fn swallowed_line(&mut self, node: &Node) {
         let begins_line = |span: Span| {
             let before =

@@ -98,7 +98,7 @@ impl LostDefinitions {
     }
 }
 
-/// Returns whether an error starts within `span`. `errors` is sorted.
+/// Returns whether an error starts within `span` or at its end. `errors` is sorted.
 fn holds(span: Span, errors: &[Span]) -> bool {
     let from = errors.partition_point(|error| (error.file, error.start) < (span.file, span.start));
     errors.get(from).is_some_and(|error| error.file == span.file && error.start <= span.end)

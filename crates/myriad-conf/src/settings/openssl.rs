@@ -42,7 +42,8 @@ struct OpensslOptions {
 }
 
 impl OpensslOptions {
-    /// Applies a comma-separated list of OpenSSL options. A leading `-` turns an option off.
+    /// Applies a comma-separated list of OpenSSL options. A leading `-` turns an option off. Fails for an unknown
+    /// option.
     fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
         for (word, on) in words(&list.lossy()) {
             match word {
@@ -62,7 +63,8 @@ impl OpensslOptions {
     }
 }
 
-/// Splits a comma-separated list of OpenSSL options into words, each with false if it has a leading `-`.
+/// Splits a comma-separated list of OpenSSL options into words without a leading `-` or `+`, each with false if it has
+/// a leading `-`.
 fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     let words = list.split(',').map(str::trim).filter(|word| !word.is_empty());
     words.map(|word| match word.strip_prefix('-') {
@@ -118,7 +120,7 @@ fn versions(name: &str, value: &Text, (tls12, tls13): (&mut bool, &mut bool)) ->
 
 impl TlsSettings {
     /// Applies the OpenSSL commands that correspond to directives. Other commands (about cipher suites and groups)
-    /// remain in `commands`.
+    /// remain in `commands`. Fails for an unknown option or version, or if no supported version remains.
     pub(crate) fn apply_openssl_commands(&mut self) -> Result<(), Diagnostic> {
         let mut options = OpensslOptions::default();
         for (name, value) in std::mem::take(&mut self.commands) {
