@@ -1,5 +1,5 @@
-//! Time for a page with many style sheets and scripts. `cargo test --release -p myriad-optimize --test speed -- --nocapture` prints
-//! it.
+//! Time for a page with many style sheets and scripts. The following command prints it:
+//! `cargo test --release -p myriad-optimize --test speed -- --nocapture`.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};

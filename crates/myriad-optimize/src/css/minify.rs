@@ -7,7 +7,7 @@ use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item};
 use super::tokens::{CssKind, CssTokens};
 use crate::OptimizeLimits;
 
-/// Removes white space and comments that have no meaning. Comments that start with `/*!` (licences) are retained
+/// Removes white space and comments that have no meaning. Comments that start with `/*!` (licenses) are retained
 /// between rules. The tokens of the result are compared with those of the original.
 ///
 /// ```

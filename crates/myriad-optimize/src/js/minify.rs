@@ -5,7 +5,7 @@ use super::lexer::{JsKind, JsToken, is_word, joins_punctuators, lex};
 use crate::OptimizeLimits;
 
 /// Removes white space and comments that have no meaning. Line breaks are retained where a semicolon may be inserted at
-/// them (ECMAScript 2025, section 12.10). Comments with licences are retained.
+/// them (ECMAScript 2025, section 12.10). Comments with licenses are retained.
 ///
 /// The tokens of the result, and the line breaks between them that can have a meaning, are compared with those of the
 /// original. As the grammar of ECMAScript consists of tokens and these line breaks, the syntax tree stays the same.
@@ -100,7 +100,7 @@ fn line_matters(before: &str, after: &str) -> bool {
 fn written(text: &str, tokens: &[JsToken]) -> String {
     let mut out = String::with_capacity(text.len());
     let (mut before, mut has_line, mut has_gap) = ("", false, false);
-    // A licence is on separate lines. If that inserts a line break with a meaning, the comparison refuses the result.
+    // A license is on separate lines. If that inserts a line break with a meaning, the comparison refuses the result.
     for token in tokens {
         let word = &text[token.range.clone()];
         if token.kind.is_trivia() {
@@ -128,7 +128,7 @@ fn written(text: &str, tokens: &[JsToken]) -> String {
     out
 }
 
-/// Returns whether a comment contains a licence, or statements of old browsers.
+/// Returns whether a comment contains a license, or statements of old browsers.
 fn is_licence(kind: JsKind, comment: &str) -> bool {
     matches!(kind, JsKind::Comment | JsKind::LongComment)
         && (comment.starts_with("/*!")

@@ -1,4 +1,4 @@
-//! `image_filter_sharpen`, as in GD: the difference of each pixel to its neighbours is increased, along columns and
+//! `image_filter_sharpen`, as in GD: the difference of each pixel to its neighbors is increased, along columns and
 //! then along rows.
 
 use crate::image::pixels::{DEPTH, Pixels};

@@ -10,7 +10,7 @@ use super::settings::{ImageAction, ImageSettings};
 
 /// Processing of the images of a location by `image_filter`.
 pub(super) enum ImageRule {
-    /// `test`: images are sent unchanged.
+    /// `test`: images are sent unchanged, other responses are rejected.
     Test,
     /// `size`: the size is returned as JSON.
     Size,

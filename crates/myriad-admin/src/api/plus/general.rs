@@ -12,9 +12,9 @@ use super::site::{SiteView, moment};
 
 /// Version of nginx whose configuration language is supported (value of `$nginx_version`).
 const NGINX_VERSION: &str = "1.31.4";
-/// Reported expiry of the licence, in seconds since the epoch: the year 2100. Myriad needs no licence.
+/// Reported expiry of the license, in seconds since the epoch: the year 2100. Myriad needs no license.
 const NEVER_S: u64 = 4_102_444_800;
-/// Reported grace period of the licence, in seconds: 180 days, as in NGINX Plus.
+/// Reported grace period of the license, in seconds: 180 days, as in NGINX Plus.
 const GRACE_S: u64 = 15_552_000;
 /// Size of a memory page in the reported figures, in bytes.
 const PAGE: u64 = 4096;
