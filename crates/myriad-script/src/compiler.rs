@@ -99,7 +99,8 @@ impl<C: Catalogue> Compiler<C> {
     }
 
     /// Returns the user variable with this name, created if necessary, for an embedder that assigns it
-    /// ([`Variable::assign`]).
+    /// ([`Variable::assign`]). Returns an error for an invalid name, and for the name of a variable of the embedder
+    /// that must not be hidden.
     pub fn variable(&mut self, name: &str) -> Result<Arc<Variable>, ScriptError> {
         self.names.assigned(name)
     }

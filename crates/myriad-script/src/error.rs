@@ -78,7 +78,8 @@ pub enum EvalError {
     },
     /// A directive of the rewrite module produced more than [`MOST_TEXT`] bytes from variables.
     TooLong {
-        /// Directive that produced the text, with its first argument.
+        /// Directive that produced the text, with its first argument (without it for `if`, with the status for
+        /// `return`).
         directive: String,
     },
 }

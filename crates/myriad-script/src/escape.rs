@@ -9,7 +9,8 @@ fn push_escaped(byte: u8, out: &mut Vec<u8>) {
     out.push(UPPER_HEX[usize::from(byte & 15)]);
 }
 
-/// Appends `text`; escapes all bytes that would terminate or split a value in a query string.
+/// Appends `text`; escapes spaces, control characters, bytes above 0x7e, and the characters ``"#%&+;<>?\^`{|}``, which
+/// include all that would terminate or split a value in a query string.
 pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     for &byte in text {
         let special = matches!(

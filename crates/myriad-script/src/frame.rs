@@ -89,7 +89,7 @@ impl Frame {
     }
 
     /// Makes the variables that were computed, such as results of `map`, be computed again at their next read, for a
-    /// request with other fields. Values that a script has assigned remain.
+    /// copy of the request with other header fields. Values that a script has assigned remain.
     pub fn forget_computed(&mut self) {
         for slot in &mut self.slots {
             if slot.kind == SlotKind::Computed {

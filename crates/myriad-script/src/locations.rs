@@ -71,7 +71,7 @@ impl Locations {
     }
 
     /// Adds `location /path` or, with `no_regex`, `location ^~ /path`. `redirects_bare` is true for a location whose
-    /// content comes from an origin.
+    /// content comes from an origin. Of equal prefixes, the first one added applies.
     pub fn add_prefix(
         &mut self,
         path: &[u8],
@@ -86,7 +86,7 @@ impl Locations {
             .insert(at, PrefixLocation { text: path.into(), place, no_regex, redirects_bare, nested });
     }
 
-    /// Adds a regex location.
+    /// Adds a regex location. Regex locations are tried in the order in which they are added.
     pub fn add_regex(&mut self, regex: Regex, place: PlaceId, nested: Locations) {
         self.regexes.push(RegexLocation { regex, place, nested: nested.into_nested() });
     }

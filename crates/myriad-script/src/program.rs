@@ -30,8 +30,8 @@ impl Program {
         self.steps.is_empty()
     }
 
-    /// Returns whether the program only sets variables: it never redirects, rewrites or answers a request, and never
-    /// selects the settings of an `if` block.
+    /// Returns whether the program only sets variables: it never redirects or rewrites a request, never responds to
+    /// one, and never selects the settings of an `if` block. It may end by `break`.
     pub fn only_sets(&self) -> bool {
         only_set(&self.steps)
     }

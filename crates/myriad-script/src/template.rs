@@ -142,7 +142,8 @@ impl Template {
         }
     }
 
-    /// Evaluates the template for a request, and appends the value to `out`.
+    /// Evaluates the template for a request, and appends the value to `out`. Variables that do not exist for the
+    /// request, and groups that did not participate in a match, are empty.
     pub fn eval<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -133,8 +133,8 @@ impl HttpsOptions {
         words
     }
 
-    /// Returns the arguments of `listen` for HTTPS, and for HTTP/3 with a certificate of an authority if this build has
-    /// it; empty without HTTPS. `as_root` is true if root starts the server.
+    /// Returns the arguments of `listen` for HTTPS; empty without HTTPS. Includes HTTP/3 if this build has it, the
+    /// certificate is one of an authority, and the address has a port. `as_root` is true if root starts the server.
     pub(super) fn listens(&self, as_root: bool) -> Vec<String> {
         let usual = if as_root { "443" } else { "8443" };
         let listen = self.listen.as_deref().unwrap_or(usual);

@@ -18,7 +18,7 @@ use crate::accounts;
 use crate::pidfile::reason;
 use crate::site_folder::SiteFolder;
 
-/// Folders below that of `--root` that may be the document root, in the order in which they are tried.
+/// Paths relative to the folder of `--root` that may be the document root, in the order in which they are tried.
 const ROOTS: [&str; 10] = [
     "",
     "web",
@@ -45,7 +45,8 @@ pub struct SiteLayout {
     pub root: PathBuf,
     /// URL path of the core folder, such as `/wp`; empty if it is the document root.
     pub(super) core: String,
-    /// Path of the content folder relative to the document root, such as `wp-content` or `app`.
+    /// Path of the content folder relative to the document root, such as `wp-content` or `app`; `wp-content` if the
+    /// folder is outside of the document root.
     pub content: String,
     /// Content folder outside of the document root, which has no URL, and the owner that it must have; otherwise
     /// `None`.
@@ -60,7 +61,7 @@ impl SiteLayout {
     /// Finds the layout of the site in a folder, or in a usual document root below it; `None` if there is no WordPress.
     ///
     /// # Errors
-    /// Returns an error if the folder cannot be opened.
+    /// Returns an error if the folder cannot be opened, or if its path contains a link that is not followed.
     pub fn find(folder: &Path) -> std::io::Result<Option<Self>> {
         let folder = absolute(folder)?;
         Ok(ROOTS.iter().find_map(|below| Self::at(&folder.join(below))))
@@ -237,7 +238,8 @@ impl SiteLayout {
         if is_plain { "$document_root" } else { "$realpath_root" }
     }
 
-    /// Returns a notice about a layout that is unusual, or was found below the folder of the option; otherwise `None`.
+    /// Returns a notice about a layout that is unusual, was found below the folder of the option, or has a
+    /// `WP_CONTENT_DIR` that is not used; otherwise `None`.
     pub(super) fn notice(&self, folder: &Path) -> Option<String> {
         if let Some(why) = &self.refused_content {
             return Some(format!("wordpress: {}: {why}", folder.display()));
@@ -309,7 +311,8 @@ fn user(uid: u32) -> String {
     accounts::name_of(uid).unwrap_or_else(|| uid.to_string())
 }
 
-/// Removes each `..` and the component before it. At the top of an absolute path, `..` is ignored.
+/// Removes each `..` and the component before it. At the top of an absolute path, `..` is ignored; at the start of a
+/// relative one, it remains.
 fn collapsed(path: &Path) -> PathBuf {
     let mut out = PathBuf::new();
     for part in path.components() {

@@ -4,7 +4,7 @@
 //! --install-object-cache ADDRESS -> wp-content/myriad-object-cache/                 files of the drop-in
 //!                                -> wp-content/myriad-object-cache/connection.php   address, and salt of the site
 //!                                -> wp-content/object-cache.php                     loaded by WordPress
-//! --remove-object-cache          -> removes all of these in reverse order
+//! --remove-object-cache          -> removes all of these, object-cache.php first
 //! ```
 
 use std::io;
@@ -51,8 +51,8 @@ impl SiteOptions {
     /// each.
     ///
     /// # Errors
-    /// Returns an error text with the file that cannot be written and the user that may write it, or with the plugin
-    /// that owns the existing file.
+    /// Returns an error text with the folder that cannot be written and a remedy, or with the drop-in of another plugin
+    /// that already exists.
     pub(super) fn change_object_cache(&self, change: &ObjectCacheChange) -> Result<Vec<String>, String> {
         let option = change.option();
         let mut done = Vec::new();

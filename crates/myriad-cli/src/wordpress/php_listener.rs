@@ -213,8 +213,8 @@ fn in_parallel<T: Send + 'static>(
     std::iter::from_fn(next).take(count).collect()
 }
 
-/// Returns the reason why php-fpm does not listen at an address (a path or `HOST:PORT`); `None` if it does, or if that
-/// is unknown.
+/// Returns a text with an address (a path or `HOST:PORT`) and the reason why php-fpm does not listen there; `None` if
+/// it does, or if that is unknown.
 pub fn php_complaint(php: &str) -> Option<String> {
     let address = if php.starts_with('/') { format!("unix:{php}") } else { php.to_owned() };
     reason_against(php, &try_address(&address))

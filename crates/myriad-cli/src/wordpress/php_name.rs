@@ -27,8 +27,8 @@ pub(super) struct PhpServerName {
 impl PhpServerName {
     /// Returns the host name in an address of php-fpm, completed by a search domain if necessary.
     ///
-    /// Returns `None` for a socket, a numeric address, and a name that only the C library can resolve, and if the
-    /// system has no name servers. A name that does not resolve yet is used as it is.
+    /// Returns `None` for a socket, a numeric address, `localhost`, and a name that only the C library can resolve, and
+    /// if the system has no name servers. A name that does not resolve yet is used as it is.
     pub(super) fn from_address(php: &str) -> Option<Self> {
         let (host, port) = php.rsplit_once(':')?;
         if !is_name(host)

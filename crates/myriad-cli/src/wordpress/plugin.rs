@@ -181,8 +181,8 @@ fn clock_of_others(site: &CheckedSite) -> Result<String, String> {
 }
 
 /// Returns the location that runs the scheduled tasks of a site. WordPress itself runs them only when visits reach PHP,
-/// which visits to cached pages do not. A health check of an `upstream` that is used for nothing else sends the
-/// requests: one worker sends them at regular intervals.
+/// which visits to cached pages do not. A health check of an `upstream` that serves no visitors sends the requests: one
+/// worker sends them at regular intervals.
 fn clock(site: &CheckedSite) -> Result<String, String> {
     let script = quoted(&site.layout.core_folder().join("wp-cron.php"))?;
     let is_network = network::is_network(site.settings.get("multisite"), &site.layout);
@@ -222,7 +222,7 @@ impl SiteOptions {
     /// server uses the prefix.
     ///
     /// # Errors
-    /// Returns an error text with the file that cannot be written, and the user that may write it.
+    /// Returns an error text with the folder that cannot be written, and a remedy.
     pub fn install_plugin(&self, placement: PluginPlacement) -> Result<Vec<String>, String> {
         let prefix = std::path::absolute(prefix(self.prefix.as_deref()))
             .map_err(|error| format!("wordpress: --prefix: {error}"))?;

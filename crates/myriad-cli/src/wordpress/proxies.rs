@@ -3,7 +3,7 @@
 //! | sender | `X-Forwarded-Proto` | `X-Forwarded-For` | `X-Forwarded-Host` |
 //! |---|---|---|---|
 //! | this machine | trusted | if named | if named |
-//! | a private network | trusted if no proxy is named | if named | if named |
+//! | a private network | trusted if named, or if no proxy is named | if named | if named |
 //! | Cloudflare | if named | if named | never: Cloudflare does not set it and forwards it from clients |
 //! | others | if named | if named | if named |
 //!

@@ -36,7 +36,8 @@ pub struct SiteLine {
 /// Parses the values of `--site` and the file of `--sites`.
 ///
 /// # Errors
-/// Returns an error text with the position if the file cannot be read or a line is invalid.
+/// Returns an error text with the position if the file cannot be read, a line is invalid, there is no site, or a name
+/// occurs in two lines.
 pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<SiteLine>, String> {
     let mut lines = Vec::new();
     for (index, text) in said.iter().enumerate() {
@@ -138,8 +139,9 @@ fn words(text: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// Returns the name of each site's zone, which is also the name of its cache folder: the first name of the site without
-/// characters that are invalid there, made unique.
+/// Returns the name of each site's zone, which is also the name of its cache folder: the first name of the site in
+/// lower case, without leading dots, with `_` for characters that are invalid there, and with a number if another site
+/// has the same.
 pub(super) fn zones(lines: &[SiteLine]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
     for line in lines {

@@ -17,8 +17,8 @@ const LONGEST_LABEL: usize = 63;
 /// Description of valid listening addresses, for error messages.
 const ADDRESSES: &str = "use a port from 1 to 65535, ADDRESS:PORT, [ADDRESS]:PORT for IPv6, or unix:PATH";
 
-/// Returns the value of an option. Returns an error text if it is missing, or looks like the next option and is not
-/// joined by `=` (`is_glued`).
+/// Returns the value of an option. Returns an error text if it is missing or empty, or looks like the next option and
+/// is not joined by `=` (`is_glued`).
 pub(super) fn option_value(option: &str, value: Option<String>, is_glued: bool) -> Result<String, String> {
     let value = value.filter(|value| !value.is_empty());
     let value = value.ok_or_else(|| format!("option \"{option}\" requires a value"))?;

@@ -27,7 +27,8 @@ const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
 pub struct EsiLimits {
     /// Maximum number of includes. Further ones are removed and not filled.
     pub includes: usize,
-    /// Host of the page's URL, which the URLs of includes may contain; if empty, only paths are allowed.
+    /// Host of the page's URL, with its port if the `Host` field has one, which the URLs of includes may contain; if
+    /// empty, only paths are allowed.
     pub host: Box<[u8]>,
 }
 

@@ -5,7 +5,7 @@
 pub struct EsiInclude {
     /// Path and query of the fragment.
     pub src: Box<[u8]>,
-    /// Path and query to request if `src` fails.
+    /// Path and query to request if `src` fails; `None` without a valid `alt`.
     pub alt: Option<Box<[u8]>>,
     /// `onerror="continue"`: if the fragment cannot be fetched, the hole is filled with nothing.
     pub on_error_nothing: bool,

@@ -50,7 +50,7 @@ pub fn encode_base64url(bytes: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(URL.encode(bytes).as_bytes());
 }
 
-/// Decodes the first text from base64 (`set_decode_base64`).
+/// Decodes the first text, up to its first `=`, from base64 (`set_decode_base64`).
 ///
 /// # Errors
 /// Returns an error if the text is not valid base64.
@@ -58,7 +58,7 @@ pub fn decode_base64(texts: &[&[u8]], out: &mut Vec<u8>) -> Result<(), FunctionE
     decode(&STANDARD, "base64", text(texts, 0), out)
 }
 
-/// Decodes the first text from base64 with the URL alphabet (`set_decode_base64url`).
+/// Decodes the first text, up to its first `=`, from base64 with the URL alphabet (`set_decode_base64url`).
 ///
 /// # Errors
 /// Returns an error if the text is not valid base64 in the URL alphabet.

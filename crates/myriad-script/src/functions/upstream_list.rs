@@ -38,7 +38,7 @@ impl UpstreamList {
         self.name.eq_ignore_ascii_case(name)
     }
 
-    /// Returns the member that belongs to the hash of a text.
+    /// Returns the member that belongs to the hash of a text; empty if the list has no members.
     fn member(&self, text: &[u8]) -> &[u8] {
         let count = self.members.last().map_or(1, |(end, _)| *end);
         let at = hash(text) % count;

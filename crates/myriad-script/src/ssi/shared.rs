@@ -15,8 +15,8 @@ pub trait PageEnvironment {
     /// are formatted by `time_format`, as for `strftime`.
     fn variable(&mut self, name: &[u8], time_format: &[u8]) -> Option<Vec<u8>>;
 
-    /// Searches for a pattern in `subject`; `None` if it does not match. The error, for an invalid pattern, is a text
-    /// for the error log.
+    /// Searches for a pattern in `subject`; `None` if it does not match. The error, for an invalid pattern or a failed
+    /// match, is a text for the error log.
     fn search(&mut self, pattern: &[u8], subject: &[u8]) -> Result<Option<PatternGroups>, String>;
 
     /// Returns the URI of the page, to which relative URIs refer.
@@ -115,7 +115,7 @@ impl SsiState {
         Some(Bytes::copy_from_slice(text))
     }
 
-    /// Stores the captures of a matching pattern; named groups become variables.
+    /// Stores the captures of a matching pattern, at most ten with the whole match; named groups become variables.
     pub(crate) fn capture(
         &mut self,
         groups: &PatternGroups,

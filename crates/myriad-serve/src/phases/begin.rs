@@ -101,8 +101,8 @@ fn enter_known_client(exchange: &mut Exchange) -> PhaseEntry {
     }
 }
 
-/// Handles a request for a bundle of the page optimizer; `None` if the request is none. The rules of the server may reject it
-/// or rewrite its URI; a path that is no bundle belongs to the site.
+/// Handles a request for a bundle of the page optimizer; `None` for other requests. The rules of the server may reject
+/// it or rewrite its URI; a path that is no bundle belongs to the site.
 #[cfg(feature = "optimizer")]
 fn send_bundle(exchange: &mut Exchange) -> Option<PhaseStep> {
     if !myriad_cache::optimize::names_bundle(&exchange.request) {

@@ -43,8 +43,8 @@ fn now_s() -> i64 {
     (myriad_net::clock::wall_ms() / 1000).cast_signed()
 }
 
-/// Returns the rejection of a request whose client may not use the selected server; `None` if it may. Counts missing
-/// and invalid client certificates.
+/// Returns the rejection of a request whose client may not use the selected server, or that is early data and must not
+/// be replayed; otherwise `None`. Counts missing and invalid client certificates.
 pub(super) fn check_client(exchange: &Exchange) -> Option<ClientRejection> {
     let request = &exchange.request;
     let server = request.server();

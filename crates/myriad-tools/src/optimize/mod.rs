@@ -1,5 +1,5 @@
-//! `myriad optimize`: grades a page and shows what each filter of the page optimizer would save, or what it did with a stored
-//! page.
+//! `myriad optimize`: grades a page and shows what each filter of the page optimizer would save, or what it did with a
+//! stored page.
 //!
 //! ```text
 //! URL -> fetch: page, its resources -> myriad_optimize::audit -> report: text or JSON
@@ -20,8 +20,8 @@ use myriad_optimize::OptimizeOptions;
 use options::OptimizeCommand;
 pub use options::USAGE;
 
-/// Runs `myriad optimize` with the arguments after its name. The exit status is 0; 1 after an error; 2 if the page is not
-/// cached.
+/// Runs `myriad optimize` with the arguments after its name. The exit status is 0; 1 after an error; 2 if the page is
+/// not cached.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: optimize: {error}");

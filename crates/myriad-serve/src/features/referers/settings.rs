@@ -7,8 +7,8 @@ use myriad_conf::{Span, Text};
 pub(super) struct RefererSettings {
     /// `none`: a request without `Referer` is valid.
     pub none: bool,
-    /// `blocked`: a request is valid if its `Referer` has no `http://` or `https://`, for example because a firewall
-    /// removed it.
+    /// `blocked`: a request is valid if its `Referer` has no `http://` or `https://` (for example because a firewall
+    /// removed it), or is shorter than 11 bytes.
     pub blocked: bool,
     /// `server_names`: the names of the server are valid.
     pub server_names: bool,

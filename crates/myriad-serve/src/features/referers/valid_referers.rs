@@ -22,7 +22,7 @@ type HostPaths = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
 pub(super) struct ValidReferers {
     /// `none`: a request without `Referer` is valid.
     pub none: bool,
-    /// `blocked`: a `Referer` that is not a URL is valid.
+    /// `blocked`: a `Referer` that is not a URL of at least [`SHORTEST_URL`] bytes is valid.
     pub blocked: bool,
     exact: HostPaths,
     /// Hosts with a leading wildcard: `.example.com` for `*.example.com`.

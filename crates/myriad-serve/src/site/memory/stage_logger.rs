@@ -63,8 +63,9 @@ pub(super) struct NonZoneMemoryWarning {
 }
 
 impl NonZoneMemoryWarning {
-    /// Returns the warning if it is due. `non_zone_bytes` is the memory in use outside of cache zones, in bytes;
-    /// `is_calm` is true if zones evicted nothing in this check.
+    /// Returns the warning if it is due: in the last of [`LASTING_CHECKS`] successive calm checks above the limit.
+    /// `non_zone_bytes` is the memory in use outside of cache zones, in bytes; `is_calm` is true if zones evicted
+    /// nothing in this check.
     pub(super) fn line(&mut self, non_zone_bytes: u64, limit: Option<u64>, is_calm: bool) -> Option<String> {
         let limit = limit.filter(|limit| non_zone_bytes > *limit && is_calm && !self.is_logged);
         self.exceeding_checks = if limit.is_some() { self.exceeding_checks + 1 } else { 0 };
