@@ -105,6 +105,7 @@ impl FileIndex {
     }
 
     /// Returns the file named after the key alone: its only page, or the marker file if the key has variants (`Vary`).
+    /// `None` if it is not in the index.
     fn key_file(&self, hash: u128) -> Option<IndexedFile> {
         let halves = split_hash(hash);
         let is_it = |&slot: &u32| {

@@ -129,7 +129,7 @@ impl Purges {
     }
 
     /// Activates the purges of the log (a purge of everything if `is_lost`), and logs those that were made by this run
-    /// before.
+    /// before. Fails if they cannot be logged.
     pub(crate) fn begin(&self, mut log: PurgeLog, is_lost: bool) -> io::Result<()> {
         let Some(memory) = self.file_store.memory.upgrade() else { return Ok(()) };
         let early = memory.begin_purges(&log.book, is_lost);
@@ -160,8 +160,8 @@ impl Purges {
         PurgeFuture::waiting(ticket)
     }
 
-    /// Logs the waiting purges in batches, and applies them. Purges that arrive during a write share the next
-    /// `fdatasync`.
+    /// Logs the waiting purges in batches, applies those of keys and labels, even if logging failed, and sends the
+    /// results. Purges that arrive during a write share the next `fdatasync`.
     fn log_waiting(&self) {
         loop {
             let batch = {

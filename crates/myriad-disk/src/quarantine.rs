@@ -73,7 +73,8 @@ fn rename(path: &Path, target: &Path, folder: &Path) -> io::Result<()> {
     }
 }
 
-/// Returns the files in the quarantine folder with their lengths, oldest first.
+/// Returns the regular files among the first [`MAX_FORMER_FILES`] entries of the quarantine folder with their lengths
+/// in bytes, oldest first; none if the folder cannot be read.
 fn former_files(folder: &Path) -> VecDeque<(PathBuf, u64)> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten().take(MAX_FORMER_FILES);
     let known = entries.filter_map(|entry| {

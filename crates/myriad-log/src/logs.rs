@@ -71,8 +71,8 @@ impl Logs {
         }
     }
 
-    /// Returns the file with an absolute path; opens it unless it was added by [`Logs::take`]. `None` if it cannot be
-    /// opened.
+    /// Returns the file with an absolute path; opens it, and creates it if necessary, unless it is open already. `None`
+    /// if it cannot be opened. For configuration tests, opens `/dev/null` instead.
     pub fn file(&self, path: &Path) -> Option<Arc<LogFile>> {
         let mut files = self.files.lock();
         if let Some(file) = files.get(path) {

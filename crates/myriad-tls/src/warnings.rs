@@ -80,7 +80,7 @@ fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// Returns a warning about unknown group names in `ssl_ecdh_curve`.
+/// Returns a warning about unknown group names in `ssl_ecdh_curve`; none if all are known, or without a certificate.
 fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.curves.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {

@@ -68,7 +68,7 @@ impl PeerAddress {
 }
 
 /// Splits host (without the brackets of IPv6) and port; a missing port is replaced by `default_port`. Fails if the host
-/// is empty, or if the port is invalid or missing without a default.
+/// is empty or its bracket is not closed, or if the port is invalid or missing without a default.
 fn split(text: &str, default_port: Option<u16>) -> Result<(&str, u16), AddressError> {
     let (host, port) = match text.strip_prefix('[') {
         Some(rest) => {

@@ -174,7 +174,7 @@ impl OriginError {
     }
 }
 
-/// Formats a system error like nginx, for example `111: Connection refused`.
+/// Formats a system error like nginx, for example `111: Connection refused`; an error without a number as its text.
 pub(crate) fn describe(error: &io::Error) -> String {
     let Some(code) = error.raw_os_error() else { return error.to_string() };
     let text = error.to_string();

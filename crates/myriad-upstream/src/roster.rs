@@ -210,7 +210,7 @@ impl Roster {
     }
 
     /// Sets the resolution result of a server; returns `false` if the server has been removed. Peers that are still in
-    /// the result retain their order, state and weight.
+    /// the result retain their order, state and weight. Addresses after the first [`MAX_ADDRESSES`] are ignored.
     pub(crate) fn set(&self, id: u64, members: &[ResolvedServer]) -> bool {
         let mut servers = self.lock().servers.clone();
         let named = servers.iter_mut().find(|entry| entry.id == id).and_then(|entry| entry.named.as_mut());

@@ -39,7 +39,7 @@ pub struct ServerChange {
 }
 
 impl ServerChange {
-    /// Applies the parameters that the change contains, except the address, to a peer.
+    /// Applies the parameters that the change contains, except the address and the service, to a peer.
     pub(crate) fn apply(&self, peer: &mut PeerConfig) {
         fn put<T: Clone>(place: &mut T, said: Option<&T>) {
             if let Some(said) = said {

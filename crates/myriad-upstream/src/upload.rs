@@ -143,7 +143,9 @@ impl Upload {
         }
     }
 
-    /// Queues available data of a streamed body, up to [`MAX_GATHERED`]; with chunked coding, as a single chunk.
+    /// Queues available pieces of a streamed body until at least [`MAX_GATHERED`] bytes are queued; with chunked
+    /// coding, as a single chunk. Queues the end of the body too. Fails if the body fails or has another length than
+    /// announced.
     fn take_ready(&mut self, cx: &mut Context<'_>) -> Result<(), UploadError> {
         let UploadSource::Stream(body, left) = &mut self.source else { return Ok(()) };
         let waiting: usize = self.queue.iter().map(Bytes::len).sum();

@@ -32,8 +32,8 @@ impl GhostTable {
         self.put((part(hash), self.clock));
     }
 
-    /// Returns true if the value is among the last `most` evicted values. Its entry is removed, because the value is
-    /// being inserted again.
+    /// Returns true if the value is found among the last `most` evicted values, with the exceptions described above.
+    /// Its entry is removed, because the value is being inserted again.
     pub(crate) fn recall(&mut self, hash: u64, most: usize) -> bool {
         let (part, clock) = (part(hash), self.clock);
         let Some(place) = self.bucket(part).iter_mut().find(|place| place.0 == part) else { return false };

@@ -12,14 +12,15 @@ use crate::format::ContentKind;
 use crate::memory_tier::MemoryTier;
 use crate::read;
 
-/// Number of files with a purged label that are collected while the file index is locked once.
+/// Maximum number of files with a purged label that are collected while the file index is locked once.
 const FILES_PER_LOCK: usize = 1024;
 /// Maximum time that purges wait for the first step of the recovery, so that their counts are exact for a small folder.
 const MAX_RECOVERY_WAIT: Duration = Duration::from_millis(200);
 
 impl Purges {
     /// Removes the pages of a purge's keys and labels from memory and disk, or makes them stale, and returns their
-    /// number: `AtLeast` if the purge has labels and the search at startup is not complete.
+    /// number: `AtLeast` if the purge has labels and the search at startup is not complete, or if the memory tier no
+    /// longer exists.
     ///
     /// `is_written` is true if the purge could be logged. Otherwise the folder cannot be written, and it is pointless
     /// to wait for its recovery.

@@ -195,7 +195,7 @@ impl<'a> HelloReader<'a> {
         self.take(2).map(|taken| u16::from_be_bytes([taken[0], taken[1]]))
     }
 
-    /// Reads a list that is preceded by its length in two bytes.
+    /// Reads a list that is preceded by its length in two bytes; `None` if it is truncated.
     fn list(&mut self) -> Option<Self> {
         let length = self.number()?;
         self.take(length.into()).map(Self)

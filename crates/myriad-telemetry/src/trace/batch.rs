@@ -41,7 +41,7 @@ impl Resource {
 }
 
 /// Returns the number of rejected spans and the collector's message from its response (`ExportTraceServiceResponse`);
-/// `None` if neither can be decoded.
+/// `None` if the number is 0 and there is no message, or the response cannot be decoded.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let (mut answer, mut found) = (answer, None);
     while let Some((field, value)) = next(&mut answer) {

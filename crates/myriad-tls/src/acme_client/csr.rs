@@ -66,7 +66,8 @@ pub fn self_signed(
     certificate(key, "Myriad (self-signed)", &[&alternative_names(identifiers)], now_s, days)
 }
 
-/// Creates a self-signed certificate with these extensions in DER, valid from one day before `now_s`.
+/// Creates a self-signed certificate with these extensions in DER, valid from one day before `now_s` until `days` days
+/// after it.
 fn certificate(
     key: &SigningKey,
     common_name: &str,

@@ -42,7 +42,7 @@ pub struct TlsFileReader<'a> {
 }
 
 impl<'a> TlsFileReader<'a> {
-    /// Returns the contents of a file, or the text after `data:`.
+    /// Returns the contents of a file, or the text after `data:`. Fails if the file could not be read.
     pub(crate) fn bytes<'t>(&self, name: &'t Text) -> Result<Cow<'t, [u8]>, Box<Diagnostic>>
     where
         'a: 't,

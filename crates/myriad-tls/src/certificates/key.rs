@@ -29,7 +29,8 @@ pub(crate) fn passwords(file: &[u8]) -> Vec<Vec<u8>> {
     lines.filter(|line| !line.is_empty() && line.len() <= LONGEST_PASSWORD).map(<[u8]>::to_vec).collect()
 }
 
-/// Returns the first private key of a PEM text. Tries all passwords if it is encrypted.
+/// Returns the first private key of a PEM text. If it is encrypted, tries all passwords. Fails if there is no key, or
+/// if it cannot be decoded or decrypted.
 pub(super) fn read_key(text: &[u8], passwords: &[Vec<u8>]) -> Result<PrivateKey, String> {
     for block in pem::blocks(text) {
         let block = block.map_err(|error| error.to_string())?;

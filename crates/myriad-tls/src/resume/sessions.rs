@@ -63,7 +63,7 @@ impl SessionLru {
         self.update_total_bytes();
     }
 
-    /// Removes and returns a session, even if it has expired.
+    /// Removes and returns a session, even if it has expired; `None` if there is none.
     fn take(&mut self, key: &[u8]) -> Option<CachedSession> {
         let removed = self.0.remove(key);
         self.update_total_bytes();

@@ -115,14 +115,15 @@ impl<'a> X509Name<'a> {
         named.filter_map(|attribute| text(&attribute.value)).collect()
     }
 
-    /// Returns the e-mail addresses as bytes.
+    /// Returns the e-mail addresses as bytes; none if the name is malformed.
     pub fn email_addresses(&self) -> Vec<&'a [u8]> {
         let attributes = self.attributes().unwrap_or_default();
         let addresses = attributes.iter().flatten().filter(|attribute| *attribute.id == EMAIL);
         addresses.map(|attribute| attribute.value.content).collect()
     }
 
-    /// Formats the name as RFC 2253 does, last attribute first: `CN=client,O=Example` (`$ssl_client_s_dn`).
+    /// Formats the name as RFC 2253 does, last attribute first: `CN=client,O=Example` (`$ssl_client_s_dn`). Returns an
+    /// empty text if the name is malformed.
     pub fn rfc2253(&self) -> String {
         let mut out = String::new();
         for set in self.attributes().unwrap_or_default().iter().rev() {
@@ -218,8 +219,8 @@ fn text(value: &DerValue<'_>) -> Option<String> {
     }
 }
 
-/// Appends an attribute as in RFC 2253 section 2.4. Non-ASCII characters are written as escaped UTF-8 bytes, and
-/// unknown types with the encoding of their value.
+/// Appends an attribute as in RFC 2253 section 2.4. Control characters and non-ASCII characters are written as escaped
+/// UTF-8 bytes; a value that is not text, or has an unknown type, as its encoding in hexadecimal.
 fn write_escaped(attribute: &Attribute<'_>, out: &mut String) {
     out.push_str(&type_text(attribute.id));
     out.push('=');

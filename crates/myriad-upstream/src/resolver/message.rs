@@ -187,8 +187,8 @@ impl<'a> Reader<'a> {
         self.take(2).map(|bytes| u16::from_be_bytes([bytes[0], bytes[1]]))
     }
 
-    /// Parses a name and returns it in lower case without a final dot. Compression pointers must refer to earlier bytes
-    /// (RFC 1035 section 4.1.4).
+    /// Parses a name and returns it in lower case without a final dot; `None` if it is invalid. Compression pointers
+    /// must refer to earlier bytes (RFC 1035 section 4.1.4).
     fn name(&mut self) -> Option<String> {
         let mut name = String::new();
         let (mut end, mut jumps, mut lowest) = (None, 0, self.at);
