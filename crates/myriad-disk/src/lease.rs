@@ -40,7 +40,7 @@ fn path(root: &Path) -> PathBuf {
     root.join(".writer")
 }
 
-/// Locks the lock file of a zone's folder; `None` if another process has locked it.
+/// Locks the lock file of a zone's folder, and creates it if necessary; `None` if another process has locked it.
 fn take(root: &Path) -> io::Result<Option<File>> {
     let mut open = File::options();
     let file = open.read(true).write(true).create(true).truncate(false).mode(0o600).open(path(root))?;
@@ -110,8 +110,8 @@ impl WriterLease {
         self.waiting.lock().void.take()
     }
 
-    /// Returns true if the path of the lock file still refers to the locked file. False if, for example, the folder was
-    /// removed.
+    /// Returns true if the path of the lock file still refers to the locked file, and then resets `missed`. False if,
+    /// for example, the folder was removed.
     fn is_there(&self, root: &Path) -> bool {
         let lock = self.lock.read();
         let own = lock.as_ref().and_then(|file| file.metadata().ok());

@@ -117,7 +117,8 @@ impl SpillShared {
         waker.into_iter().for_each(Waker::wake);
     }
 
-    /// Writes pending bytes, and calls `end` once the body is complete and written.
+    /// Writes pending bytes. Calls `end` once the body is complete and written, or once it is complete and writing was
+    /// given up.
     fn write(&self) {
         loop {
             let (pieces, stage) = {

@@ -130,8 +130,8 @@ impl StagedFile {
         Ok(())
     }
 
-    /// Appends a body that is in another file. Fails if that body cannot be read. Must be called on a disk thread,
-    /// because it blocks.
+    /// Appends a body that is in another file. Fails with `Failed` if that body cannot be read, and for the reasons of
+    /// [`Self::append`]. Must be called on a disk thread, because it blocks.
     pub fn append_stored(&mut self, stored: &StoredBody) -> Result<(), WriteFailure> {
         let open = stored.open_now().ok_or(WriteFailure::Failed)?;
         let mut at = 0;
@@ -144,7 +144,7 @@ impl StagedFile {
     }
 
     /// Writes the sections around the body. Space for them must have been reserved. Returns the length of the file in
-    /// bytes.
+    /// bytes. Fails with `NoSpace` if a section is too long for the format, and with `Failed` on a system error.
     fn seal(&mut self, sections: &Sections<'_>) -> Result<u64, WriteFailure> {
         let sums = std::mem::take(&mut self.sums).finish();
         let (header, tail) = sections.around(self.body_len, &sums).ok_or(WriteFailure::NoSpace)?;

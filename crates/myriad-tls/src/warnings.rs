@@ -36,7 +36,8 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     warnings
 }
 
-/// Returns warnings about certificates that have expired or are not valid yet.
+/// Returns warnings about certificate files whose first certificate has expired or is not valid yet. Unreadable files
+/// are omitted.
 fn expired_certificates(
     tls: &TlsSettings,
     files: TlsFileReader<'_>,
@@ -69,7 +70,8 @@ fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Ite
     })
 }
 
-/// Returns a warning about words of `ssl_ciphers` that select no supported suite.
+/// Returns a warning about words of `ssl_ciphers` that select no supported suite; none if there are no such words, or
+/// without a certificate.
 fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {

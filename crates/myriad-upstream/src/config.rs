@@ -139,8 +139,8 @@ fn zone(
     })
 }
 
-/// Reads the servers of a `state` file; empty if the file does not exist, or if it is unreadable or invalid, which
-/// `errors` reports.
+/// Reads the servers of a `state` file; empty without one, if the file does not exist, or if it is unreadable or
+/// invalid, which `errors` reports.
 fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>) -> Vec<GroupServer> {
     let Some(path) = &zone.state else { return Vec::new() };
     let read = match std::fs::read_to_string(path) {

@@ -109,8 +109,8 @@ impl GroupControl {
         snapshots
     }
 
-    /// Adds a server, which gets requests immediately, or once its name is resolved. Requires `zone`; the error is the
-    /// reason why it was not added.
+    /// Adds a server, which can get requests immediately, or once its name is resolved. Requires `zone`; the error is
+    /// the reason why it was not added.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;

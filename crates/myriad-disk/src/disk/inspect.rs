@@ -61,7 +61,7 @@ impl DiskStore {
         file_index.find(name).map(|_| self.file_store.files.path(name))
     }
 
-    /// Reads everything except body and encodings of the page in a file. Returns `None` if the file is unreadable,
+    /// Reads the page in a file except the bytes of its body and encodings. Returns `None` if the file is unreadable,
     /// invalid, a marker, or from before the zone was cleared, or has more than 64 MB besides the body. Other hard
     /// purges are not checked.
     pub fn read_head(&self, name: FileName) -> Option<PageHead> {

@@ -80,7 +80,8 @@ impl DiskStore {
     }
 
     /// Writes the sections around the body of a temporary file, renames the file to its final name, adds it to the file
-    /// index and returns the name. Fails with `Cancelled` if a purge or a later write has cancelled write `number`.
+    /// index and returns the name. Fails with `Cancelled` if a purge or a later write has cancelled write `number`, or
+    /// a later page is in the folder; with `NoSpace` if the sections do not fit; and otherwise with `Failed`.
     pub fn commit_file(
         &self,
         file: StagedFile,
@@ -134,7 +135,7 @@ impl DiskStore {
     }
 
     /// Unregisters a failed write, and marks the file that it should have replaced as removed, unless that file has a
-    /// later page. Does nothing if the write had been cancelled.
+    /// later page or it is not known which file this is. Does nothing if the write had been cancelled.
     pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
         let file_store = &self.file_store;
         let main = FileName::of_key(page.key);

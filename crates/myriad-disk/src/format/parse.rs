@@ -7,7 +7,7 @@ use super::reader::Reader;
 use super::{FormatError, HEADER, PIECE};
 
 /// Parses the section of labels and verifies its checksum. Returns the hash of the page's variant, and the labels
-/// (hashes by which purges find the page); 0 and no labels for an empty section.
+/// (hashes by which purges find the page); 0 and no labels for a section that is empty or too short for a checksum.
 pub(crate) fn read_labels(bytes: &[u8]) -> Result<(u64, Box<[u64]>), FormatError> {
     let Some((numbers, sum)) = bytes.split_last_chunk::<8>() else { return Ok((0, Box::default())) };
     if xxh3_64(numbers).to_le_bytes() != *sum {

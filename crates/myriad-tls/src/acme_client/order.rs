@@ -314,8 +314,8 @@ fn poll(
     }
 }
 
-/// Downloads the certificate chain. If the preferred chain of the issuer is another one that the authority offers,
-/// downloads that chain instead; if it is not offered, the default chain is used.
+/// Downloads the certificate chain. If the preferred chain of the issuer is another one, downloads that chain instead,
+/// if it is among the first [`MOST_CHAINS`] alternatives of the authority; otherwise the default chain is used.
 fn download_chain(client: &mut AcmeClient, issuer: &Issuer, url: &str) -> Result<String, AcmeError> {
     const ACCEPT: &str = "application/pem-certificate-chain";
     let reply = client.fetch(url, ACCEPT)?;

@@ -64,7 +64,7 @@ impl CertificatePreference {
     }
 
     /// Returns the position of the first usable signature scheme (TLS 1.3) or cipher suite (TLS 1.2) in the client's
-    /// order.
+    /// order; `usize::MAX` if none is usable.
     fn rank(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> usize {
         let signs = |schemes: &[SignatureScheme]| certified.key.choose_scheme(schemes).is_some();
         let rank = if self.shared(hello).any(|suite| suite.tls13().is_some()) {

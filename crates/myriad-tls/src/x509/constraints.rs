@@ -15,7 +15,8 @@ const DIRECTORY_NAME: u8 = tag::context(4);
 const PERMITTED: u8 = tag::context(0);
 const EXCLUDED: u8 = tag::context(1);
 
-/// Checks that all names in `below` satisfy the name constraints of `authority`.
+/// Checks that all names in `below` satisfy the name constraints of `authority`. Fails also if a constraint cannot be
+/// evaluated.
 pub(crate) fn check(authority: &Certificate<'_>, below: &Certificate<'_>) -> Result<(), VerifyError> {
     let Some(lists) = authority.extensions.name_constraints else { return Ok(()) };
     let Ok((permitted, excluded)) = read(lists) else { return Err(VerifyError::Malformed) };
@@ -150,8 +151,8 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
 }
 
 /// Returns true if an e-mail address matches `base`: a mailbox, a host, or with a leading dot the subdomains of a
-/// domain. The local part is case-sensitive. `None` for quoted or non-ASCII addresses, which can be written in several
-/// ways.
+/// domain. The local part is case-sensitive. `None` for malformed addresses, and for quoted or non-ASCII addresses,
+/// which can be written in several ways.
 fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let split = |text: &[u8]| -> Option<(usize, bool)> {
         let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');

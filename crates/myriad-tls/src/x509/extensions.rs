@@ -76,7 +76,8 @@ pub(crate) struct Extensions<'a> {
     pub(crate) has_unknown_critical: bool,
 }
 
-/// Parses a list of extensions and calls `visit` with the identifier, the critical flag and the value of each.
+/// Parses a list of extensions and calls `visit` with the identifier, the critical flag and the value of each. Fails
+/// for duplicates and for more than [`MOST`] extensions.
 pub(crate) fn each<'a>(
     list: &mut DerReader<'a>,
     mut visit: impl FnMut(&'a [u8], bool, DerReader<'a>) -> Result<(), MalformedDer>,

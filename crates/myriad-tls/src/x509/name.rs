@@ -80,7 +80,7 @@ impl<'a> X509Name<'a> {
         Ok(all)
     }
 
-    /// Returns the DER encodings of the sets of attributes, in order.
+    /// Returns the DER encodings of the sets of attributes, in order, up to the first malformed one.
     pub(crate) fn sets(&self) -> Vec<&'a [u8]> {
         let Ok(mut sets) = DerReader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
         let mut all = Vec::new();
@@ -139,7 +139,8 @@ impl<'a> X509Name<'a> {
         out
     }
 
-    /// Formats the name as old nginx versions do: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`).
+    /// Formats the name as old nginx versions do: `/O=Example/CN=client` (`$ssl_client_s_dn_legacy`). Returns an empty
+    /// text if the name is malformed.
     pub fn legacy(&self) -> String {
         let mut out = String::new();
         for attribute in self.attributes().unwrap_or_default().iter().flatten() {

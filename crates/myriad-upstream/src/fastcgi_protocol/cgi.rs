@@ -140,7 +140,8 @@ fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     Ok((code, if reason.is_empty() { reason_phrase(code).as_bytes() } else { reason }))
 }
 
-/// Parses a status line such as `HTTP/1.1 404 Not Found`.
+/// Parses a status line such as `HTTP/1.1 404 Not Found`. Fails for versions other than HTTP/1, and if [`status_value`]
+/// fails.
 fn status_line(line: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     let rest = line
         .strip_prefix(b"HTTP/1.")

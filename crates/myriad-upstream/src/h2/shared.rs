@@ -278,7 +278,8 @@ impl State {
         !matches!(peeked, Err(rustix::io::Errno::AGAIN))
     }
 
-    /// Closes the connection immediately. `why` becomes the failure of all incomplete requests.
+    /// Closes the connection immediately. `why` becomes the failure of all incomplete requests that have not failed
+    /// yet.
     pub(super) fn close(&mut self, why: &OriginError) {
         self.connection = None;
         self.input = BytesMut::new();
