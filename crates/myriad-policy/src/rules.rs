@@ -81,7 +81,8 @@ pub struct CachePolicy {
 
 impl Default for CachePolicy {
     /// Returns nginx's defaults, except that the lock is on (one origin request per page at a time), the built-in
-    /// personal cookies apply, and a page is served stale during a refresh only for a limited time ([`Grace`]).
+    /// personal cookies apply, the leak guard is on, and a page is served stale during a refresh only for a limited
+    /// time ([`Grace`]).
     fn default() -> CachePolicy {
         CachePolicy {
             valid: Vec::new(),

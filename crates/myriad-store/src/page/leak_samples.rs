@@ -209,7 +209,8 @@ impl LeakSamples {
         }
     }
 
-    /// Records that a page differs at each request. Returns true for the first time.
+    /// Records that a page differs at each request. Returns true unless this is remembered of the page already; it is
+    /// remembered of a limited number of pages.
     pub fn note_unstable(&self, key: &[u8]) -> bool {
         self.counts.unstable.fetch_add(1, Relaxed);
         let key = self.hash(key);

@@ -32,7 +32,7 @@ pub(super) fn is_verifiable(request: &Request, page: &Page) -> bool {
         && lines_named(meta.lines(), b"content-encoding").next().is_none()
 }
 
-/// Returns status, fields and body of a stored page, for comparisons.
+/// Returns status, fields and body of a stored page, for comparisons; [`Rendering::shows_counters`] is false.
 pub(super) fn rendering_of(page: &Page) -> Rendering {
     let meta = page.meta();
     Rendering {
