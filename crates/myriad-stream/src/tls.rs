@@ -20,7 +20,8 @@ struct StreamTlsCallbacks<'a> {
 }
 
 impl StreamTlsCallbacks<'_> {
-    /// Returns the server that a requested name selects; the default server if the name is missing or matches none.
+    /// Returns the server that a requested name selects; the default server if the name is missing, matches none, or a
+    /// regular expression of a server name fails.
     fn server(&self, name: Option<&str>) -> ServerId {
         let named = name.map(str::to_ascii_lowercase);
         let found = named.and_then(|name| {

@@ -52,7 +52,7 @@ static THREADS: Mutex<Vec<(Arc<Shared>, JoinHandle<()>)>> = Mutex::new(Vec::new(
 
 impl Exporter {
     /// Returns the exporter of a configuration; `None` without an `otel_exporter` block. Relative file names are
-    /// resolved against `folder`. Errors of files are stored in `errors`.
+    /// resolved against `folder`. Errors of files are stored in `errors`; the configuration must be rejected then.
     pub(crate) fn of(http: &HttpConf, folder: &Path) -> Option<Self> {
         let own = http.settings.feature::<OtelSettings>();
         let conf = own.exporter.as_ref()?;
