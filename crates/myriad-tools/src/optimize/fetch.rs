@@ -18,7 +18,7 @@ use super::response::{resource, too_long};
 const RESOURCES: usize = 300;
 /// Maximum length of a body in bytes, both as received and after decoding.
 const LARGEST: usize = 8 << 20;
-/// Maximum length of all bodies in bytes.
+/// Total length of all bodies in bytes, as received and after decoding, above which no further URL is requested.
 const ALL: usize = 128 << 20;
 /// Maximum time for all requests; the last one may take longer.
 const TIME: Duration = Duration::from_mins(2);
@@ -106,7 +106,8 @@ struct Fetcher<'o> {
 
 impl Fetcher<'_> {
     /// Requests a URL and follows at most [`REDIRECTS`] redirects within its origin. Returns an error text for a
-    /// further or a foreign redirect, if there is no response, or if a limit of size or time is exceeded.
+    /// further or a foreign redirect, if there is no response or its body cannot be decoded, or if a limit of size or
+    /// time is exceeded.
     fn fetch(&mut self, url: &PageUrl) -> Result<PageResource, String> {
         let mut current = url.clone();
         for redirects in 0..=REDIRECTS {

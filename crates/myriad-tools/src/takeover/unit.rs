@@ -40,8 +40,8 @@ impl MyriadCommandLine {
         Self { program, paths, directives, sets_daemon: has_directive("daemon") }
     }
 
-    /// Returns the command line, with each word quoted by `quote`. `more` are further options; `foreground` is true for
-    /// a systemd service.
+    /// Returns the command line; `quote` quotes the program, the paths and the directives. `more` are further options,
+    /// which are not quoted; `foreground` is true for a systemd service.
     pub(super) fn words(&self, more: &[&str], foreground: bool, quote: fn(&str) -> String) -> String {
         let mut line = quote(&self.program.display().to_string());
         for word in more {

@@ -117,7 +117,7 @@ fn children(facts: &MachineFacts, rest: u64, sizes: &MemorySizes) -> u32 {
 
 /// Returns the number of concurrent requests in Apache. `rest` is the memory in bytes that is left for PHP and Apache.
 /// With `mod_php`, Apache gets a quarter of it, or all if there is no php-fpm; without `mod_php`, a sixteenth, but
-/// memory for at least 4 processes or 25 threads.
+/// memory for 4 to 256 processes or 25 to 400 threads.
 fn apache_workers(facts: &MachineFacts, apache: ApacheSetup, rest: u64, sizes: &MemorySizes) -> u32 {
     if apache.php {
         let rest = if facts.php.is_some() { rest / 4 } else { rest };

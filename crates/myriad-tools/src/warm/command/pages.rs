@@ -36,8 +36,9 @@ pub(super) struct PageList {
     pub(super) beyond: usize,
 }
 
-/// Returns the pages that the options select. Returns an error text if the source lists no page or cannot be read. If
-/// the stored pages cannot be listed, that is an error only for `--by-heat`; otherwise fresh pages are requested too.
+/// Returns the pages that the options select. Returns an error text if the sitemaps or the log list no page, or if the
+/// source cannot be read. If the stored pages cannot be listed, that is an error only for `--by-heat`; otherwise fresh
+/// pages are requested too.
 pub(super) fn of(options: &WarmOptions) -> Result<PageList, String> {
     let stored = stored(options);
     if options.source == PageSource::Heat {
