@@ -4,6 +4,8 @@
 //! | file | contents |
 //! |---|---|
 //! | `disk/` | interface of the tier for the zone: finding, writing, removing, inspecting pages |
+//! | `options` | options, limits, events and statistics of the tier |
+//! | `index/` | data structures with which both tiers find, purge and evict pages |
 //! | `page` | identity of a page, its parts for writing, and pages that were read |
 //! | `memory_tier` | interface of the memory tier for this crate |
 //! | `file_store` | the files of a zone: space management, removal |
@@ -15,7 +17,9 @@
 //! | `lease`, `folder` | selection of the writing process; removal and creation of the folder |
 //! | `quarantine` | invalid files |
 //! | `purge_log`, `purges/` | purges: logged before they complete, applied to every file |
-//! | `recover`, `first_recovery_step`, `snapshot`, `sequence`, `hash_seed` | recovery at start |
+//! | `recover`, `first_recovery_step`, `snapshot` | recovery of the index at start |
+//! | `sequence`, `hash_seed`, `checked_number` | numbers of starts; seed of key hashes; files that contain such a number |
+//! | `clock_reference` | conversion of times in files to the clock of this process |
 //! | `folder_watch`, `maintenance` | detection of files removed by other programs; periodic maintenance |
 //! | `pool`, `backlog` | disk threads; pages that arrive faster than they are written |
 //!

@@ -10,6 +10,7 @@
 //!
 //! | module | content |
 //! |---|---|
+//! | `named_files` | names of the files that a configuration uses |
 //! | `certificates` | files of certificates, keys and passwords; pairs named by variables |
 //! | `offer` | cipher suites and groups by their OpenSSL names |
 //! | `server` | settings of a server, and selection of the certificate for a client |
