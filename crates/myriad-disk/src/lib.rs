@@ -18,7 +18,7 @@
 //! | `quarantine` | invalid files |
 //! | `purge_log`, `purges/` | purges: logged before they complete, applied to every file |
 //! | `recover`, `first_recovery_step`, `snapshot` | recovery of the index at start |
-//! | `sequence`, `hash_seed`, `checked_number` | numbers of starts; seed of key hashes; files that contain such a number |
+//! | `sequence`, `hash_seed`, `checked_number` | numbers of starts; seed of key hashes; files that contain one number |
 //! | `clock_reference` | conversion of times in files to the clock of this process |
 //! | `folder_watch`, `maintenance` | detection of files removed by other programs; periodic maintenance |
 //! | `pool`, `backlog` | disk threads; pages that arrive faster than they are written |
