@@ -13,8 +13,8 @@ use myriad_conf::{
 use myriad_policy::CachePolicy;
 use myriad_serve::registry;
 
-/// Returns a configuration that has a block of each kind and contains `text` in the blocks of `context`, and its model
-/// as text.
+/// Builds a configuration that contains `text` in a block of `context`; nowhere for `None`. Returns its model as text,
+/// and the configuration.
 fn with(context: Option<Contexts>, text: &str) -> (String, String) {
     let at = |wanted: Contexts| if context == Some(wanted) { text } else { "" };
     let text = format!(

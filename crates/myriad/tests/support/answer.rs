@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::time::Duration;
 
-/// Response with its body as received.
+/// Response with its body, which is decoded if it is chunked but not decompressed.
 #[derive(Debug)]
 pub(crate) struct RawAnswer {
     pub(crate) status: u16,
@@ -13,7 +13,7 @@ pub(crate) struct RawAnswer {
 }
 
 impl RawAnswer {
-    /// Returns the value of the first header field with that name, in any case.
+    /// Returns the value of the first header field with that name, regardless of letter case; `None` without one.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.head.lines().skip(1).find_map(|line| {
             let (known, value) = line.split_once(':')?;
@@ -26,14 +26,15 @@ impl RawAnswer {
     }
 }
 
-/// Connects with long timeouts.
+/// Connects, with a read timeout of 15 seconds.
 pub(crate) fn connect(address: (&str, u16)) -> TcpStream {
     let stream = TcpStream::connect(address).expect("a connection");
     stream.set_read_timeout(Some(Duration::from_secs(15))).expect("a time-out");
     stream
 }
 
-/// Sends the lines of a request head, with `Connection: close` added, and a body. Returns the response.
+/// Sends the lines of a request head, with `Host: localhost` and `Connection: close` added, and a body. Returns the
+/// response.
 pub(crate) fn ask(address: (&str, u16), head: &[&str], body: &[u8]) -> RawAnswer {
     let mut stream = connect(address);
     let mut request = head.join("\r\n");

@@ -18,7 +18,8 @@ use std::time::{Duration, Instant};
 /// Maximum time of any step, even on a loaded machine.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// Folder with a configuration. On drop, it is removed, and the processes that still run in it are killed.
+/// Folder with a configuration. On drop, it is removed, and the started server is killed, or without one the process in
+/// `nginx.pid`.
 pub(crate) struct ServerSite {
     pub(crate) folder: PathBuf,
     pub(crate) port: u16,
@@ -131,7 +132,7 @@ impl ServerSite {
         send(name, self.pid());
     }
 
-    /// Returns the process ID of the worker: the first child of the supervisor.
+    /// Returns the process ID of the worker: the first child of the supervisor; `None` without one.
     pub(crate) fn worker(&self) -> Option<u32> {
         children_of(self.pid()).into_iter().next()
     }
@@ -175,21 +176,21 @@ pub(crate) fn myriad() -> Command {
     Command::new(env!("CARGO_BIN_EXE_myriad"))
 }
 
-/// Sends one request on a new connection. Returns the status; `None` without a response.
+/// Sends one request on a new connection. Returns the status; `None` without a connection or a response.
 pub(crate) fn get(port: u16) -> Option<u16> {
     let stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     status(stream)
 }
 
-/// Sends one request for a path on a new connection. Returns the status; `None` without a response.
+/// Sends one request for a path on a new connection. Returns the status; `None` without a connection or a response.
 pub(crate) fn get_path(port: u16, path: &str) -> Option<u16> {
     let mut stream = TcpStream::connect(("127.0.0.1", port)).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;
     ask(&mut stream, path)
 }
 
-/// Sends one request over a Unix socket.
+/// Sends one request over a Unix socket. Returns the status; `None` without a connection or a response.
 pub(crate) fn get_unix(path: &Path) -> Option<u16> {
     status(UnixStream::connect(path).ok()?)
 }
@@ -245,8 +246,8 @@ pub(crate) fn children_of(parent: u32) -> Vec<u32> {
     pids.filter(|&pid| stat(pid).is_some_and(|(lives, of)| of == parent && lives)).collect()
 }
 
-/// Returns whether a process runs, and its parent. If the first thread is a zombie and other threads still run, the
-/// process still owns its sockets (proc(5): `state`, `ppid`, `num_threads`).
+/// Returns whether a process runs, and its parent; `None` if it does not exist. A process also runs if its first thread
+/// is a zombie but other threads run, because it still owns its sockets (proc(5): `state`, `ppid`, `num_threads`).
 fn stat(pid: u32) -> Option<(bool, u32)> {
     let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let fields: Vec<_> = text.rsplit_once(") ")?.1.split(' ').collect();

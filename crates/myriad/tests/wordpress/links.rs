@@ -12,7 +12,8 @@ use crate::support::{self, ServerSite, myriad, wait_for};
 const ATTACKER: u32 = 54_321;
 const VICTIM: u32 = 54_322;
 
-/// Changes the owner of a file, a folder or a link.
+/// Changes the owner and the group of a file, a folder or a link. Returns `false` if that fails, as without
+/// root.
 fn give(path: &Path, owner: u32) -> bool {
     lchown(path, Some(owner), Some(owner)).is_ok()
 }
@@ -60,7 +61,7 @@ pub(super) fn serve(site: &ServerSite, preset: &str, php: &FastcgiOrigin) -> Kil
     serve_folder(site, preset, "home/attacker/html", php)
 }
 
-/// Serves the site in a folder.
+/// Starts `myriad wordpress` or `myriad php` for the site in a folder, with this application.
 pub(super) fn serve_folder(
     site: &ServerSite,
     preset: &str,
@@ -87,7 +88,7 @@ pub(super) fn serve_folder(
     server
 }
 
-/// Returns status and body of a request.
+/// Sends a request to the host `a.test` that accepts gzip. Returns status and body.
 pub(super) fn get(site: &ServerSite, target: &str) -> (u16, String) {
     let mut stream = support::answer::connect(("127.0.0.1", site.port));
     let request = format!(

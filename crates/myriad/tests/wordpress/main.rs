@@ -79,8 +79,8 @@ fn refused(site: &ServerSite, command: &mut std::process::Command) -> String {
     site.read("refused")
 }
 
-/// Starts a server whose prefix is the folder of the site, and waits for its pid file. Its output goes to the files
-/// `out` and `err`.
+/// Starts a server whose prefix is the folder of the site, and waits for its pid file and its greeting. Its output goes
+/// to the files `out` and `err`.
 fn started(site: &ServerSite, arguments: &[&str]) -> KilledServer {
     let output = |name: &str| fs::File::create(site.path(name)).expect(name);
     let mut server = command(site, arguments);
