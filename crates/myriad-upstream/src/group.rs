@@ -32,8 +32,8 @@ pub(crate) enum PeerChoice {
     Peer(PickedPeer),
     /// Every eligible peer has its maximum number of requests (`max_conns`).
     Full,
-    /// No peer is eligible: each is down, draining, excluded by health checks, failing or already tried, or the group has no
-    /// peers yet.
+    /// No peer is eligible: each is down, draining, excluded by health checks, failing or already tried, or the group
+    /// has no peers yet.
     NoPeer,
 }
 
