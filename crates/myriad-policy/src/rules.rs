@@ -40,9 +40,10 @@ pub struct CachePolicy {
     pub lock: Option<LockRules>,
     /// `*_cache_background_update`: true if an expired page may be served while it is refreshed in the background.
     pub background_update: bool,
-    /// `*_cache_revalidate`: true if expired pages are refreshed by conditional requests.
+    /// `*_cache_revalidate` or `cache_rfc9111`: true if expired pages are refreshed by conditional requests.
     pub revalidate: bool,
-    /// `personal_cookies` (login, cart): requests with such a cookie neither read nor fill shared pages.
+    /// `personal_cookies` (login, cart): requests with such a cookie neither read nor fill shared pages. No cookie
+    /// counts if the cache key contains all cookies (`$http_cookie`).
     pub personal: PersonalCookies,
     /// `impersonal_cookies`: cookies that do not prevent storing and are omitted from stored pages.
     pub impersonal: ImpersonalCookies,
@@ -72,7 +73,8 @@ pub struct CachePolicy {
     /// `*_cache_negative`: statuses, each with a validity in ms, that are stored even if `Cache-Control` forbids
     /// storing (except `private`), the response is expired, or it has no validity.
     pub negative: Vec<(u16, u64)>,
-    /// `*_hide_header`, in lower case: response fields that are not stored in the cache.
+    /// Response fields that are not stored in the cache, in lower case: `*_hide_header`, and fields that are meant only
+    /// for this server.
     pub hide: Vec<Box<[u8]>>,
     /// `*_pass_header`, in lower case: response fields that are stored although they are hidden from clients by
     /// default. Hop-by-hop fields and `Set-Cookie` are never stored.

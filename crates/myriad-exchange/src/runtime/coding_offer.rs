@@ -9,9 +9,9 @@ use myriad_http::media_types::TypeSet;
 pub struct CodingOffer {
     /// `gzip`: conditions for compression with gzip; `None` if it is off.
     pub gzip: Option<OfferRules>,
-    /// `brotli`: conditions for compression with brotli; `None` if it is off.
+    /// `brotli`, by default as `gzip`: conditions for compression with brotli; `None` if it is off.
     pub brotli: Option<OfferRules>,
-    /// `zstd`: conditions for compression with zstd; `None` if it is off.
+    /// `zstd`, by default as `gzip`: conditions for compression with zstd; `None` if it is off.
     pub zstd: Option<OfferRules>,
     /// `gzip_vary`: true if compressible responses get `Vary: Accept-Encoding`.
     pub vary: bool,

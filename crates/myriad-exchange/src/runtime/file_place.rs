@@ -14,7 +14,7 @@ pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 /// File settings of a location.
 #[derive(PartialEq)]
 pub struct FilePlace {
-    /// `root` or `alias`, as an absolute path.
+    /// `root` (without a final slash) or `alias`: an absolute path, unless it begins with a variable.
     pub root: Template,
     /// Way in which `root` or `alias` and the URI form a path.
     pub rooting: Rooting,
@@ -68,7 +68,8 @@ pub struct TryFiles {
     pub candidates: Box<[Candidate]>,
     /// Last parameter: action if no candidate exists.
     pub end: TryFilesEnd<Template>,
-    /// True if `root` and candidates depend only on the URI, so that results may be cached by URI.
+    /// True if `root` and `from=` of `disable_symlinks` are constant, and all candidates are paths that depend only on
+    /// the URI, so that results may be cached by URI.
     pub by_uri: bool,
 }
 

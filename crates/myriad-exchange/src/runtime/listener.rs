@@ -28,7 +28,7 @@ pub struct ListenerHosts {
     pub quic: bool,
     /// Address of the socket in textual form, the same in every process.
     pub name: String,
-    /// `quic_host_key` of the default server; `None` if it is not configured.
+    /// `quic_host_key` of the default server; `None` if it is not configured, or if clients do not use QUIC.
     pub quic_secret: Option<Box<[u8]>>,
     /// Servers of the address to which the socket is bound; `None` if only specific addresses have servers.
     bound: Option<Hosts>,

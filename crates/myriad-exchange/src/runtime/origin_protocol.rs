@@ -13,14 +13,16 @@ use super::request_rules::RequestRules;
 use super::upstream_target::UpstreamTarget;
 use crate::exchange::{ContentResponse, Exchange, FetchPurpose, PhaseStep, Request};
 
-/// Reason why a request to an origin could not be created; the client gets status 500.
+/// Reason why a request to an origin could not be created. The client gets status 500, or with a cache another server
+/// error or a stale page.
 #[derive(Debug)]
 pub enum MakeError {
     /// A variable could not be evaluated.
     Eval(EvalError),
     /// The client certificate for the origin could not be loaded; contains the message for the error log.
     Tls(String),
-    /// The request exceeds a limit of the protocol; contains the message for the error log.
+    /// The request exceeds a limit of the protocol, or lacks a key that the protocol requires; contains the message for
+    /// the error log.
     Size(String),
 }
 

@@ -6,7 +6,8 @@ use myriad_upstream::Timeouts;
 
 /// Response fields that are forwarded or interpreted.
 pub struct AnswerRules {
-    /// `*_hide_header`: fields not forwarded to the client, in lower case.
+    /// Fields not forwarded to the client, in lower case: `*_hide_header`, and fields that are meant only for this
+    /// server.
     pub hide: Vec<Box<[u8]>>,
     /// `*_pass_header`: fields forwarded although they are hidden by default, in lower case. Contains `date` with
     /// `cache_rfc9111` and a cache.
@@ -28,7 +29,7 @@ pub struct AnswerRules {
 pub struct AheadRules {
     /// `*_buffering`: true if responses are buffered.
     pub on: bool,
-    /// Maximum number of bytes buffered in memory (`*_buffers`).
+    /// Maximum number of bytes buffered in memory: the sum of `*_buffer_size` and `*_buffers`.
     pub memory: u64,
     /// Maximum number of bytes buffered in a file (`*_max_temp_file_size`).
     pub file: u64,
@@ -44,7 +45,7 @@ pub struct FetchRules {
     pub next: NextUpstream,
     /// `*_bind`: local address of connections to the origin; `None` for any address.
     pub bind: Option<Template>,
-    /// `*_buffer_size`: maximum size of a response head, in bytes.
+    /// Maximum size of a response head, in bytes: `*_buffer_size`, but at least 16 KB.
     pub head_bytes: usize,
     /// `*_ignore_client_abort`: the response is read to its end even if the client disconnects.
     pub to_the_end: bool,

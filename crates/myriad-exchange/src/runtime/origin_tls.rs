@@ -22,7 +22,7 @@ pub struct OriginTlsPlace {
     pub id: u64,
 }
 
-/// Certificate and key whose file names contain variables.
+/// Certificate and key whose file names may contain variables.
 pub struct NamedPair {
     /// File name of the certificate. If it evaluates to an empty text, a connection to an origin uses no certificate; a
     /// handshake with a client fails.

@@ -2,8 +2,8 @@
 
 use myriad_http::Known;
 
-/// Parts of a request, besides the request line, that the routing rules of the configuration read. Two requests that
-/// are equal in all of them lead to the same page.
+/// Parts of a request, besides the request line, that the routing rules of the configuration read. Two requests whose
+/// request lines and these parts are equal lead to the same page.
 pub struct Shortcut {
     /// Parts of the request that are read.
     pub parts: Vec<PartRead>,

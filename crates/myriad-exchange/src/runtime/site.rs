@@ -28,7 +28,7 @@ use myriad_store::page::PageZone;
 pub struct Runtime {
     /// Folder against which relative paths of the configuration are resolved.
     pub prefix: PathBuf,
-    /// Host name of the machine (`$hostname`).
+    /// Host name of the machine in lower case (`$hostname`).
     pub hostname: Box<[u8]>,
     /// `debug_connection`: clients whose requests are logged with all debug messages.
     pub debugged: Vec<Network>,
@@ -71,7 +71,7 @@ pub struct Runtime {
     pub disk_limits: HashMap<String, DiskLimits>,
     /// Error log of `http`, to which the zones report errors.
     pub zone_log: ErrorLog,
-    /// All groups of origins of the `http` block, by name.
+    /// Groups of origins of the `http` block by name: each `upstream` block, and each constant address in a `*_pass`.
     pub groups: HashMap<String, Arc<OriginGroup>>,
     /// Groups of origins of the `stream` block, for status and administration.
     pub stream_groups: Vec<GroupControl>,
@@ -118,7 +118,7 @@ pub struct VirtualServer {
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
     /// `ssl_verify_client`; `None` if it is off.
     pub clients: Option<Arc<ClientRules>>,
-    /// Certificates whose file names contain variables; empty if there are none.
+    /// All certificates of the server, if the file name of at least one contains variables; otherwise empty.
     pub named: Vec<NamedPair>,
     /// `http2_max_concurrent_streams` and related limits.
     pub streams: Http2Limits,
@@ -138,7 +138,7 @@ pub struct VirtualServer {
     pub locations: Locations,
     /// True if the location of a request depends only on its URI, so that it may be cached by URI.
     pub routes_by_uri: bool,
-    /// Limits that apply before the server is known: sizes and timeouts of request heads.
+    /// Limits that apply until the location of a request is known: sizes of request heads, and timeouts.
     pub limits: PreRoutingLimits,
     /// True if a location creates tunnels (`tunnel_pass`), so that the method CONNECT is accepted.
     pub tunnels: bool,

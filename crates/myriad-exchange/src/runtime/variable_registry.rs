@@ -21,7 +21,7 @@ impl<R> VariableRegistry<R> {
         &self.rows
     }
 
-    /// Returns the names of all variables, without the prefixes.
+    /// Returns the names of all variables, except for rows that define all variables with a prefix.
     pub fn names(&self) -> &[&'static str] {
         &self.names
     }

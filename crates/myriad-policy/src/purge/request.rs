@@ -60,8 +60,8 @@ fn looks_like_regex(target: &[u8]) -> bool {
     memchr::memchr2(b'\\', b'^', target).is_some()
 }
 
-/// Returns the purge by the regex in `X-Purge-Regex`, or else by the target as a regex, anchored at the start of the
-/// URL.
+/// Returns the purge of pages of `host` by the regex in `X-Purge-Regex`, or else by the target as a regex, anchored at
+/// the start of the URL. The error is a message for the client.
 fn by_regex(target: &[u8], host: &[u8], fields: &Fields) -> Result<PurgeTarget, &'static str> {
     match single(fields, b"x-purge-regex")? {
         Some(pattern) => PurgeTarget::regex(Some(host), pattern),

@@ -91,8 +91,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns a writer for a fetch without waiters, after waiting for another fetch timed out or after
-    /// [`Claim::Pass`]. The response can still be stored.
+    /// Returns a writer for a fetch that no other request waits for. The response can still be stored.
     pub fn fetch_unshared(&self, key: KeyRef<'_>, now: u64) -> FlightWriter<M> {
         let (key, role) = (self.key(key), FlightRole::Closed);
         let new = NewFlight { now, address: None, previous: None, selection: None, role };
