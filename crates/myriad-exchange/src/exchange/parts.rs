@@ -61,7 +61,8 @@ pub struct Route {
     pub uri: Vec<u8>,
     /// Query string of the request, without `?`, after rewrites.
     pub args: Vec<u8>,
-    /// Host in lower case without port; the server's name if the request names no host.
+    /// Host in lower case without port, or as `more_set_input_headers` has set it; the server's name if the request
+    /// names no host.
     pub host: Vec<u8>,
     /// True after an internal redirect, and for subrequests: locations marked `internal` may be used.
     pub internal: bool,
@@ -113,13 +114,13 @@ pub struct UriForm {
 /// Errors of a request so far, and settings of `error_page` for the next response.
 #[derive(Default)]
 pub struct ErrorState {
-    /// Status of the error while its error page is being generated; `None` otherwise.
+    /// Status of the last error for which an `error_page` was used; `None` if there was none.
     pub status: Option<u16>,
     /// True if a further error gets the built-in error page, because an `error_page` was already used with
     /// `recursive_error_pages off`.
     pub pages_end: bool,
-    /// Status that an `error_page` has set for the response, such as 200 in `error_page 404 =200 /x`; `None` for the
-    /// status of the generated response.
+    /// Status that an `error_page` has set for the response: that of the error, or 200 in `error_page 404 =200 /x`;
+    /// `None` for the status of the generated response.
     pub forced_status: Option<u16>,
     /// Methods for `Allow`, if this server rejected the request's method with 405; otherwise empty.
     pub supported: MethodSet,

@@ -38,9 +38,9 @@ pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalEr
     Ok(request.cache.key.clone())
 }
 
-/// Appends `Host` as received to a cache key if it differs from the normalized host. Applications generate links from
-/// `Host` with its port, while `$host` in keys has no port: a client that sends a wrong port must not determine the
-/// page that other clients get.
+/// Appends the field `Host`, with the port that the client sent, to a cache key if the field differs from `$host`.
+/// Applications generate links from `Host` with its port, while `$host` in keys has no port: a client that sends a
+/// wrong port must not determine the page that other clients get.
 pub fn append_host(request: &Request, key: &mut Vec<u8>) {
     let sent = request.received.head.known(Known::Host).unwrap_or_default();
     if !sent.eq_ignore_ascii_case(&request.route.host) {

@@ -24,8 +24,8 @@ pub fn begin(parent: &mut Exchange, uri: &[u8], args: &[u8]) -> Result<Box<Excha
     child
 }
 
-/// Parses a URI on this server. Returns the decoded path and the arguments; `None` if it is not a path, or contains
-/// `..` or NUL.
+/// Parses a URI on this server. Returns the decoded path and the arguments; `None` if it is not a path, or if the path
+/// has a segment `..` or contains NUL.
 pub fn target(uri: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     let split = uri.iter().position(|byte| *byte == b'?');
     let (path, args) = split.map_or((uri, &b""[..]), |at| (&uri[..at], &uri[at + 1..]));
