@@ -100,7 +100,8 @@ pub(crate) fn confirm(
     }
 }
 
-/// Returns the stored head, in which the fields of a 304 replace the stored fields of the same names.
+/// Returns the stored head, in which the fields of a 304 replace the stored fields of the same names, except for those
+/// that describe the body ([`is_updated`]). Contains the cookies of the 304 as input of the policy.
 fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &CachePolicy) -> ResponseHead {
     let mut fields = stored_fields(stored);
     let updated_fields = StoredFields::new(&head.fields, rules);

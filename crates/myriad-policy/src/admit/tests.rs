@@ -324,7 +324,8 @@ fn verdicts_on_this_request_alone_are_not_remembered_and_the_others_briefly() {
     }
 }
 
-/// Contains each refusal, with a response or request that causes it.
+/// Tests that a response that is not stored invalidates the stored page if the reason belongs to the page, not to the
+/// visitor.
 #[test]
 fn what_is_stored_is_taken_back_by_reasons_of_the_page_and_by_none_of_the_visitor() {
     let of_the_page = [

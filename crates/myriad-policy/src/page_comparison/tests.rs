@@ -90,7 +90,7 @@ fn noise_round_trips_and_damaged_bytes_are_refused() {
     assert_eq!(Noise::decode(&reversed), None);
 }
 
-/// Random pages with random noise: the comparison never panics, equal pages are equal, and decoded places of any value
+/// Compares random pages with random noise: there is no panic, equal pages are equal, and decoded places of any value
 /// are handled.
 #[test]
 fn arbitrary_pages_and_places_are_compared_without_panic() {

@@ -119,8 +119,8 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }
 
-    /// Completes the fetch without a response, because the origin sent no usable one. Waiting requests receive
-    /// `failure`.
+    /// Completes the fetch without a response, because none was requested or the origin sent no usable one. Waiting
+    /// requests receive `failure`.
     pub fn fail(mut self, failure: FetchFailure) {
         self.lead.finish(Phase::Failed(failure), None);
     }

@@ -43,7 +43,7 @@ impl Metadata for TestPage {
         self
     }
 
-    /// Also adds the number to the texts.
+    /// Appends the number to the texts, and returns the metadata unchanged.
     fn into_stored(self, texts: &mut Vec<u8>) -> Self {
         texts.extend_from_slice(&self.id.to_le_bytes());
         self

@@ -23,7 +23,7 @@ struct ModelWrite {
     value: u8,
     /// Step at which the fetch began.
     begun: u64,
-    /// Step at which the fetch began that found the page confirmed by its origin.
+    /// Step at which the last fetch began in which the origin confirmed the page; 0 if there was none.
     confirmed: u64,
     len: usize,
 }

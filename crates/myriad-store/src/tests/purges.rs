@@ -182,8 +182,8 @@ fn fetch_of_claimed_address_retains_followers_when_another_address_is_purged() {
     assert!(matches!(body.complete(completion(1, 12, 100)), Completed::Stored(_)));
 }
 
-/// The request may be for another URL with the same key; the response may then be the page of that URL, or confirm the
-/// old page.
+/// Tests that a refresh belongs to two URLs: the request may be for another URL with the same key, and the response may
+/// then be the page of that URL, or confirm the old page.
 #[test]
 fn refresh_gets_no_followers_after_purge_of_stored_or_requested_address() {
     let purge = |zone: &Zone<TestPage>, address: u64| {

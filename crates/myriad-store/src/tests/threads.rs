@@ -83,7 +83,7 @@ struct Work {
     /// Number of the next writer.
     id: AtomicUsize,
     steps: AtomicUsize,
-    /// Current number of leaders for each key.
+    /// Number of fetches of each key that have had a leader.
     led: [AtomicUsize; 8],
     over: AtomicBool,
 }
@@ -94,7 +94,7 @@ impl Work {
         Self { id, steps, led: Default::default(), over: AtomicBool::new(false) }
     }
 
-    /// Returns true if each possible interaction of the threads has occurred.
+    /// Returns true if there were more than 100 steps, a stored object, a hit, and a leader for each key.
     fn has_met_all(&self, zone: &Zone<TestPage>) -> bool {
         let (stats, steps) = (zone.stats(), self.steps.load(SeqCst));
         steps > 100 && stats.stored > 0 && stats.hits > 0 && self.led.iter().all(|led| led.load(SeqCst) > 0)

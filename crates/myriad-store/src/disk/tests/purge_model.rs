@@ -82,7 +82,7 @@ struct Model {
     expected_pages: HashMap<u64, ModelPage>,
     made: Vec<ModelPurge>,
     flying: Vec<(u64, BodyWriter<TestPage>)>,
-    /// Files and snapshot at the last sync, and the number of syncs.
+    /// Files and snapshot at the last sync, by path.
     durable: FileContents,
     syncs: u64,
     seen: PurgeEvents,
