@@ -36,8 +36,8 @@ pub fn handshake(site: &Generation, connection: &Connection, end: TlsEnd) {
     }
 }
 
-/// Counts a client certificate that failed verification by the server of a request. `code` is OpenSSL's error code, or
-/// 0 if there is none.
+/// Counts a client certificate that failed verification by the server of a request. `code` is OpenSSL's error code; 0
+/// means that the client sent no certificate although one is required.
 pub fn unverified(request: &Request, code: u32) {
     let worker = &request.site.worker;
     worker.counters.served.count_handshake(TlsEnd::Unverified(code));

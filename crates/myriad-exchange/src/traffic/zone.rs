@@ -126,7 +126,8 @@ impl TrafficZone {
 pub struct ZoneSums {
     /// Name of the zone.
     pub name: String,
-    /// True if the name comes from a `status_zone`, false if it is the first `server_name` of a server.
+    /// True if the name comes from a `status_zone`; false if it is the first `server_name` of a server, or `_` for a
+    /// server without names.
     pub is_named: bool,
     /// Number of requests; for a location, only of finished requests.
     pub requests: u64,

@@ -23,7 +23,7 @@ pub struct Figures {
     /// Number of responses with status 500 to 599.
     pub status_5xx: u64,
     /// Requests by cache status, in the order of [`CACHE_NAMES`](crate::traffic::CACHE_NAMES): miss, bypass, expired,
-    /// stale, updating, revalidated, hit, none.
+    /// stale, updating, revalidated, hit, none. Those without a response count as none.
     pub cache: [u64; 8],
     /// Quantiles 50%, 90% and 99% of the time from request head to first response byte, in microseconds; 0 without
     /// requests.
