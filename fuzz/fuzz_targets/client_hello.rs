@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use myriad_stream::preread::{HelloProgress, parse_hello};
+use myriad_origin::stream::preread::{HelloProgress, parse_hello};
 
 fuzz_target!(|bytes: &[u8]| {
     let whole = parse_hello(bytes);

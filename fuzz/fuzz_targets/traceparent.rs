@@ -3,7 +3,7 @@
 
 use libfuzzer_sys::fuzz_target;
 use myriad_exchange::trace_context::{MAX_STATE, TraceParent, trace_state};
-use myriad_telemetry::trace::rejected;
+use myriad_admin::telemetry::trace::rejected;
 
 fuzz_target!(|input: (&[u8], Vec<&[u8]>)| {
     let (parent, state) = input;

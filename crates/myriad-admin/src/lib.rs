@@ -1,4 +1,4 @@
-//! Control and monitoring of a running site: purges, control socket, HTTP API, metrics.
+//! Control and monitoring of a running site: purges, control socket, HTTP API, metrics, traces.
 //!
 //! | module | content |
 //! |---|---|
@@ -10,6 +10,7 @@
 //! | `status_zone` | names under which requests are counted |
 //! | `monitoring` | live events, ranked pages, history, purges, tags |
 //! | `dashboard` | dashboard page, and the API below it |
+//! | `telemetry` | traces of requests (OpenTelemetry) |
 //! | `traffic_status` | counts of traffic, in the format of nginx-module-vts |
 
 pub mod admin;
@@ -20,5 +21,7 @@ pub mod monitoring;
 pub mod protocol;
 pub mod purge;
 pub mod status_zone;
+#[cfg(feature = "otel")]
+pub mod telemetry;
 #[cfg(feature = "nginx-extras")]
 pub mod traffic_status;

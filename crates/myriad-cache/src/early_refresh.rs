@@ -7,7 +7,7 @@ use myriad_policy::refreshes_early;
 
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
-use myriad_exchange::worker::Generation;
+use myriad_exchange::runtime::Generation;
 use myriad_store::page::Page;
 
 /// Minimum time in milliseconds between the starts of two refreshes of fresh pages on a worker. It limits the requests

@@ -5,8 +5,8 @@ use std::rc::Rc;
 use myriad_net::Connection;
 
 use crate::exchange::{Exchange, Request};
+use crate::runtime::Generation;
 use crate::traffic::{Served, TlsEnd};
-use crate::worker::Generation;
 
 /// Counts the start of a request for its server. Called once the server is known.
 pub fn begin(request: &Request) {

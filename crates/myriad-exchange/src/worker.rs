@@ -1,29 +1,19 @@
 //! State of one worker thread.
 
 use std::any::Any;
-use std::cell::RefCell;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_base::bounded::Lru;
 use myriad_encode::{CompressionPool, PoolOptions};
 use myriad_files::FileCache;
 use myriad_log::LogWriter;
 use myriad_net::ConnectionLimiter;
-use myriad_upstream::{Connections, HttpPool, Resolver, WorkerConnections};
+use myriad_upstream::{Connections, WorkerConnections};
 
 use crate::counters::{Counters, Snapshot};
-use crate::exchange::Engine;
 use crate::failure::ProcessFailure;
 use crate::observation::{SiteObservation, WorkerObservation};
-use crate::runtime::{OriginGroup, Runtime};
-use crate::traffic::TrafficSlots;
-use crate::worker_caches::{RefreshBudget, Shortcuts, UriCache};
-
-/// Maximum number of origins that a worker remembers for targets with variables. The least recently used are dropped,
-/// because clients may influence the values.
-const ADDRESSES: u64 = 1024;
 
 /// Maximum time that the closing of a connection waits for its access log lines to be written.
 const LONGEST_LOG_WAIT: Duration = Duration::from_secs(1);
@@ -53,10 +43,9 @@ pub struct WorkerState {
 }
 
 impl WorkerState {
-    /// Creates the state of the first worker, without the other workers of a site: for tools and tests. Fails if no
-    /// thread can be created.
-    pub fn single(site: &Runtime) -> std::io::Result<Self> {
-        let all_counters = Arc::clone(&site.traffic.workers);
+    /// Creates the state of the first worker of a site, for tools and tests. `all_counters` are the counters of all
+    /// workers of the site. Fails if no thread can be created.
+    pub fn single(all_counters: Arc<[Arc<Counters>]>) -> std::io::Result<Self> {
         let counters = all_counters.first().cloned().unwrap_or_default();
         Ok(Self { number: 0, all_counters, counters, ..Self::detached()? })
     }
@@ -84,10 +73,10 @@ impl WorkerState {
 
     /// Creates the connections of a worker with origins. They may take at most half of the worker's connection slots,
     /// so that HTTP/2 and HTTP/3 clients, each with many requests, do not prevent other clients from connecting.
-    pub fn origins(seats: &ConnectionLimiter, files: &Arc<FileCache>) -> Connections {
-        let most = (seats.capacity() / 2).max(1);
-        let seating = OriginConnections { connection_limiter: seats.clone(), files: Arc::clone(files) };
-        Connections::bounded(most, Box::new(seating))
+    pub fn origins(limiter: &ConnectionLimiter, files: &Arc<FileCache>) -> Connections {
+        let max_connections = (limiter.capacity() / 2).max(1);
+        let resources = OriginConnections { connection_limiter: limiter.clone(), files: Arc::clone(files) };
+        Connections::bounded(max_connections, Box::new(resources))
     }
 
     /// Frees file descriptors when the process has run out of them: closes cached files that are not in use or, if
@@ -136,52 +125,8 @@ impl WorkerConnections for OriginConnections {
 
 /// Frees descriptors: unused cached files, otherwise one connection, because many connections may be waiting for a
 /// descriptor at the same time.
-fn make_descriptors(seats: &ConnectionLimiter, files: &FileCache) {
+fn make_descriptors(limiter: &ConnectionLimiter, files: &FileCache) {
     if !files.close_unused() {
-        seats.free_descriptors(1);
-    }
-}
-
-/// Compiled configuration in use by a worker, with the resources that belong to it. A reload creates a new generation;
-/// requests in progress continue with the old one.
-pub struct Generation {
-    /// Compiled configuration, shared with the other workers.
-    pub runtime: Arc<Runtime>,
-    /// Engine that runs the phases of subrequests.
-    pub engine: &'static dyn Engine,
-    /// State of the worker thread.
-    pub worker: Rc<WorkerState>,
-    /// Routing results of earlier requests.
-    pub shortcuts: Shortcuts,
-    /// Budget for refreshing pages in the background before they expire.
-    pub refresh_budget: RefreshBudget,
-    /// Locations and results of `try_files` by URI.
-    pub memo: UriCache,
-    /// Connections with origins for reuse: idle ones of HTTP/1 and memcached, and all of HTTP/2.
-    pub pool: HttpPool,
-    /// Resolvers, by their index in [`Runtime::resolvers`].
-    pub resolvers: Vec<Resolver>,
-    /// Origins of targets with variables, by evaluated address.
-    pub address_groups: RefCell<Lru<String, Arc<OriginGroup>>>,
-    /// Traffic counters by key that requests of this generation use, by slot number.
-    pub traffic: TrafficSlots,
-}
-
-impl Generation {
-    /// Creates a generation with empty caches and pools.
-    pub fn new(runtime: Arc<Runtime>, worker: Rc<WorkerState>, engine: &'static dyn Engine) -> Self {
-        let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
-        Self {
-            resolvers: resolvers.collect(),
-            runtime,
-            engine,
-            pool: HttpPool::of(worker.origins.clone()),
-            worker,
-            memo: UriCache::default(),
-            shortcuts: Shortcuts::default(),
-            refresh_budget: RefreshBudget::default(),
-            address_groups: RefCell::new(Lru::new(ADDRESSES)),
-            traffic: TrafficSlots::default(),
-        }
+        limiter.free_descriptors(1);
     }
 }

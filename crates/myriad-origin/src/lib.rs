@@ -1,4 +1,4 @@
-//! Requests to origins and processing of their responses, with a folder for each protocol.
+//! Requests to origins and processing of their responses, with a folder for each protocol; the `stream` block.
 
 pub mod add_header;
 pub mod answer;
@@ -30,6 +30,8 @@ pub mod rewrite;
 mod scgi;
 pub mod sticky;
 pub mod store;
+#[cfg(feature = "stream")]
+pub mod stream;
 mod tls;
 mod tunnel;
 pub mod unbuffered_upload;

@@ -13,8 +13,8 @@ use myriad_upstream::{OriginError, PeerAddress, Phase};
 use crate::connection_listed_fields::ConnectionListedFields;
 use crate::early_hints;
 use myriad_exchange::exchange::{ErrorLogContext, Exchange};
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::{OriginPlace, PlaceId};
-use myriad_exchange::worker::Generation;
 
 /// Observer of a request to an origin: logs its events and forwards interim responses to the client.
 pub struct OriginObserver {

@@ -10,7 +10,7 @@ use myriad_conf::settings::{Protocol, Settings};
 use super::compiled_protocol::{CompiledProtocol, CompiledTarget};
 use super::variables::VARIABLES;
 use myriad_exchange::exchange::variables::RequestVariable;
-use myriad_exchange::worker::Generation;
+use myriad_exchange::runtime::Generation;
 use myriad_upstream::HealthLogger;
 
 /// All origin protocols, in the order of the documentation.

@@ -21,8 +21,9 @@ use rustls::server::ClientHello;
 use crate::phases::{self, PhaseDecision};
 use myriad_exchange::counters::Counters;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PendingStep, exchange_buffers};
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::traffic::TlsEnd;
-use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_exchange::worker::WorkerState;
 use myriad_exchange::{access_log, after_sent, counting, observation, tracing};
 
 /// Request handling of one worker thread, with its current configuration.

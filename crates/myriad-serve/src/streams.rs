@@ -6,4 +6,4 @@ mod absent;
 #[cfg(not(feature = "stream"))]
 pub(crate) use absent::{StreamReloadState, StreamRuntime, WorkerStreams, sessions};
 #[cfg(feature = "stream")]
-pub(crate) use myriad_stream::{StreamReloadState, StreamRuntime, WorkerStreams, sessions};
+pub(crate) use myriad_origin::stream::{StreamReloadState, StreamRuntime, WorkerStreams, sessions};

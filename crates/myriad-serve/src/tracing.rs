@@ -1,7 +1,7 @@
 //! Request tracing, an optional part of the binary (Cargo feature `otel`).
 
 #[cfg(feature = "otel")]
-pub(crate) use myriad_telemetry::{finish, injects};
+pub(crate) use myriad_admin::telemetry::{finish, injects};
 
 #[cfg(not(feature = "otel"))]
 pub(crate) use absent::{finish, injects};

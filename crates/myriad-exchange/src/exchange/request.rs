@@ -13,8 +13,8 @@ use super::exchange_buffers;
 use super::exchange_buffers::ExchangeBuffers;
 use super::parts::{ErrorState, IncomingRequest, RequestOutcome, Route, ShortcutFacts, Upload};
 use super::{LimitResults, OriginState};
+use crate::runtime::Generation;
 use crate::runtime::{Place, RealIp, Runtime, VirtualServer};
-use crate::worker::Generation;
 
 /// Request with the memory of its scripts (rewrite rules, maps, templates).
 pub struct Exchange {

@@ -64,7 +64,7 @@ pub use real_ip::{RealIp, RealIpSource};
 pub use request_rules::RequestRules;
 pub use settings_compiler::{SettingsCompiler, Shared};
 pub use shortcut::{FieldRead, PartRead, Shortcut};
-pub use site::{Runtime, ServerTls, VirtualServer};
+pub use site::{Generation, Runtime, ServerTls, VirtualServer};
 pub use sticky::{StickyCookiePlace, StickyLearnPlace, StickyPlace};
 pub use trusted_forwarders::TrustedForwarders;
 pub use upstream_target::{ResolverPlace, UpstreamTarget};

@@ -1,10 +1,13 @@
-//! Compiled `http` block: its servers, and everything else that workers need to process requests.
+//! Compiled `http` block: its servers, and everything else that workers need to process requests; its use by one worker.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 
+use myriad_base::bounded::Lru;
 use myriad_conf::settings::Http3Settings;
 use myriad_log::{ErrorLog, LogFormat};
 use myriad_net::{Connection, Http2Limits, PreRoutingLimits, Refusal};
@@ -12,17 +15,23 @@ use myriad_script::locations::Locations;
 use myriad_script::{Frame, Program, Variable};
 use myriad_store::DiskLimits;
 use myriad_tls::ClientRules;
-use myriad_upstream::{GroupControl, ResolverConfig};
+use myriad_upstream::{GroupControl, HttpPool, Resolver, ResolverConfig};
 
 use super::{
     AcmePlan, ConfigPositions, Hosts, HttpsOnly, LimitZoneCounts, ListenerHosts, LoadInfo, NamedPair,
     Network, OriginGroup, Place, PlaceId, PlannedStaple, ServerId, ServerPurge, Shortcut, TrustedForwarders,
     VariableRef, VariableRegistry,
 };
-use crate::exchange::Request;
+use crate::exchange::{Engine, Request};
 use crate::pressure::Pressure;
-use crate::traffic::{Traffic, TrafficZone};
+use crate::traffic::{Traffic, TrafficSlots, TrafficZone};
+use crate::worker::WorkerState;
+use crate::worker_caches::{RefreshBudget, Shortcuts, UriCache};
 use myriad_store::page::PageZone;
+
+/// Maximum number of origins that a worker remembers for targets with variables. The least recently used are dropped,
+/// because clients may influence the values.
+const ADDRESSES: u64 = 1024;
 
 /// Compiled configuration: everything that workers need to process requests.
 pub struct Runtime {
@@ -252,4 +261,48 @@ impl Runtime {
 fn named(hosts: &Hosts, name: Option<&str>) -> Option<ServerId> {
     let host = name?.trim_end_matches('.').to_ascii_lowercase();
     hosts.names.find(host.as_bytes(), &mut Frame::default()).ok().flatten()
+}
+
+/// Compiled configuration in use by a worker, with the resources that belong to it. A reload creates a new generation;
+/// requests in progress continue with the old one.
+pub struct Generation {
+    /// Compiled configuration, shared with the other workers.
+    pub runtime: Arc<Runtime>,
+    /// Engine that runs the phases of subrequests.
+    pub engine: &'static dyn Engine,
+    /// State of the worker thread.
+    pub worker: Rc<WorkerState>,
+    /// Routing results of earlier requests.
+    pub shortcuts: Shortcuts,
+    /// Budget for refreshing pages in the background before they expire.
+    pub refresh_budget: RefreshBudget,
+    /// Locations and results of `try_files` by URI.
+    pub memo: UriCache,
+    /// Connections with origins for reuse: idle ones of HTTP/1 and memcached, and all of HTTP/2.
+    pub pool: HttpPool,
+    /// Resolvers, by their index in [`Runtime::resolvers`].
+    pub resolvers: Vec<Resolver>,
+    /// Origins of targets with variables, by evaluated address.
+    pub address_groups: RefCell<Lru<String, Arc<OriginGroup>>>,
+    /// Traffic counters by key that requests of this generation use, by slot number.
+    pub traffic: TrafficSlots,
+}
+
+impl Generation {
+    /// Creates a generation with empty caches and pools.
+    pub fn new(runtime: Arc<Runtime>, worker: Rc<WorkerState>, engine: &'static dyn Engine) -> Self {
+        let resolvers = runtime.resolvers.iter().map(|config| Resolver::new(Arc::clone(config)));
+        Self {
+            resolvers: resolvers.collect(),
+            runtime,
+            engine,
+            pool: HttpPool::of(worker.origins.clone()),
+            worker,
+            memo: UriCache::default(),
+            shortcuts: Shortcuts::default(),
+            refresh_budget: RefreshBudget::default(),
+            address_groups: RefCell::new(Lru::new(ADDRESSES)),
+            traffic: TrafficSlots::default(),
+        }
+    }
 }

@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_exchange::exchange::{Exchange, FetchPurpose};
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, PlaceId, ServerId};
-use myriad_exchange::worker::Generation;
 use myriad_http::{HttpVersion, RequestHead};
 use myriad_net::{Connection, RequestBody};
 use myriad_upstream::{

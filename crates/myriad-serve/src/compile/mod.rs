@@ -95,8 +95,8 @@ pub(crate) struct CompileEnvironment<'a> {
 impl CompileEnvironment<'_> {
     /// Returns the inputs for the compilation of the `stream` block, borrowed from these inputs.
     #[cfg(feature = "stream")]
-    fn for_stream(&mut self) -> myriad_stream::StreamCompileInputs<'_> {
-        myriad_stream::StreamCompileInputs {
+    fn for_stream(&mut self) -> myriad_origin::stream::StreamCompileInputs<'_> {
+        myriad_origin::stream::StreamCompileInputs {
             prefix: self.prefix,
             listeners: self.listeners,
             logs: self.logs,

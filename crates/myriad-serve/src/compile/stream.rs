@@ -1,9 +1,9 @@
-//! Compilation of the `stream` block, by `myriad-stream`.
+//! Compilation of the `stream` block, by `myriad_origin::stream`.
 
 use std::sync::Arc;
 
 use myriad_conf::{Diagnostic, Model};
-use myriad_stream::{StreamCompileInputs, StreamRuntime};
+use myriad_origin::stream::{StreamCompileInputs, StreamRuntime};
 
 use crate::features::resolver;
 
@@ -12,10 +12,10 @@ pub(super) fn stream(
     model: &Model,
     around: StreamCompileInputs<'_>,
 ) -> Result<Option<Arc<StreamRuntime>>, Vec<Diagnostic>> {
-    Ok(myriad_stream::compile(model, around)?.map(Arc::new))
+    Ok(myriad_origin::stream::compile(model, around)?.map(Arc::new))
 }
 
 /// Creates the resolvers of `stream` from the same directives as those of HTTP servers.
-pub(super) const RESOLVER: myriad_stream::ResolverFactory = |settings, errors| {
+pub(super) const RESOLVER: myriad_origin::stream::ResolverFactory = |settings, errors| {
     resolver::config(settings, errors).map(|config| (config, resolver::timeout_ms(settings)))
 };

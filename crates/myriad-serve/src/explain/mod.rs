@@ -20,7 +20,8 @@ use crate::compile::{self, CompileEnvironment, RetainedState};
 use crate::phases::Phases;
 use crate::site::StartError;
 use myriad_exchange::exchange::{DecisionSink, ExplainedDecision, ExplainedRequest};
-use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_exchange::runtime::Generation;
+use myriad_exchange::worker::WorkerState;
 use run::{ExplainedLines, listener_for, plain_name, run_phases};
 pub(crate) use run::{explain_running, running_listener_for};
 
@@ -58,7 +59,7 @@ pub fn explain(
         retained: &mut retained,
     };
     let runtime = Arc::new(compile::compile(model, surroundings).map_err(StartError::Configuration)?);
-    let worker = Rc::new(WorkerState::single(&runtime)?);
+    let worker = Rc::new(WorkerState::single(Arc::clone(&runtime.traffic.workers))?);
     let site = Rc::new(Generation::new(runtime, worker, &Phases));
     let lines = Rc::new(ExplainedLines::default());
     let sink: Rc<dyn DecisionSink> = Rc::clone(&lines) as _;

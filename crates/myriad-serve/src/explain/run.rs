@@ -13,8 +13,9 @@ use crate::phases::{self, PhaseDecision};
 use myriad_exchange::exchange::{
     ContentResponse, DecisionSink, Engine, Exchange, ExplainedDecision, ExplainedRequest,
 };
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_exchange::worker::WorkerState;
 
 /// [`DecisionSink`] that collects the reported decisions.
 #[derive(Default)]

@@ -99,7 +99,7 @@ static FEATURES: &[Feature] = &[
     origin_challenge::FEATURE,
     bots::FEATURE,
     #[cfg(feature = "otel")]
-    myriad_telemetry::FEATURE,
+    myriad_admin::telemetry::FEATURE,
     real_ip::FEATURE,
     secure_link::FEATURE,
     Feature::new("referers", referers::ROWS)
@@ -116,9 +116,9 @@ static FEATURES: &[Feature] = &[
     myriad_admin::traffic_status::FEATURE,
     Feature::new("slice", slice::ROWS).with_variables(slice::VARIABLES),
     #[cfg(feature = "stream")]
-    myriad_stream::FEATURE,
+    myriad_origin::stream::FEATURE,
     #[cfg(feature = "stream")]
-    myriad_stream::HEALTH_CHECK,
+    myriad_origin::stream::HEALTH_CHECK,
     Feature::new("ssi", ssi::ROWS).compiled_by(ssi::store_output_buffer_size).with_variables(ssi::VARIABLES),
     store::FEATURE,
     Feature::new("tls", &[]).with_variables(ssl::HANDSHAKE),

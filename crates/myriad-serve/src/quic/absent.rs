@@ -5,8 +5,8 @@
 use std::rc::Rc;
 use std::sync::Arc;
 
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::{ListenerHosts, Runtime};
-use myriad_exchange::worker::Generation;
 use myriad_net::{Connection, QuicRelay, QuicSettings, QuicWorkerSockets};
 
 /// QUIC state that survives a reload; empty, because this build has no HTTP/3.

@@ -18,8 +18,8 @@ use rustls::server::ClientHello;
 use zeroize::Zeroizing;
 
 use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::{ListenerHosts, Runtime};
-use myriad_exchange::worker::Generation;
 
 /// QUIC state that survives a reload.
 pub(crate) struct Quic {

@@ -25,8 +25,8 @@ use crate::explain::running_listener_for;
 use crate::phases::{self, PhaseDecision};
 use crate::service::SiteService;
 use myriad_exchange::exchange::{Exchange, ExplainedRequest};
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::worker::Generation;
 
 /// Interval at which the zones are inspected.
 const INTERVAL: Duration = Duration::from_secs(1);

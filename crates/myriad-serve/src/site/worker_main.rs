@@ -24,8 +24,9 @@ use myriad_admin::purge;
 use myriad_exchange::counters::Counters;
 use myriad_exchange::failure::ProcessFailure;
 use myriad_exchange::observation::{SiteObservation, WorkerObservation};
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_exchange::worker::WorkerState;
 
 /// Interval at which a worker removes outdated entries from zones and file caches, and flushes log buffers.
 const HOUSEKEEPING: Duration = Duration::from_secs(1);

@@ -1,7 +1,11 @@
-//! Replacement of `myriad-stream` in builds without it. A configuration with a `stream` block is rejected, so values of
+//! Replacement of `myriad_origin::stream` in builds without it. A configuration with a `stream` block is rejected, so values of
 //! [`StreamRuntime`] and [`WorkerStreams`] never exist.
 
-#![allow(clippy::unused_self, clippy::needless_pass_by_value, reason = "interface of `myriad-stream`")]
+#![allow(
+    clippy::unused_self,
+    clippy::needless_pass_by_value,
+    reason = "interface of `myriad_origin::stream`"
+)]
 
 use std::io;
 use std::os::fd::OwnedFd;

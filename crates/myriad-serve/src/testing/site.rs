@@ -16,8 +16,9 @@ use myriad_script::Frame;
 use crate::compile::{CompileEnvironment, RetainedState, compile};
 use crate::phases::Phases;
 use myriad_exchange::exchange::Exchange;
+use myriad_exchange::runtime::Generation;
 use myriad_exchange::runtime::Runtime;
-use myriad_exchange::worker::{Generation, WorkerState};
+use myriad_exchange::worker::WorkerState;
 use myriad_script::locations::LocationMatch;
 
 /// Site with one server, as run by one worker.
@@ -96,7 +97,7 @@ pub fn compiled(folder: &Path, text: &str) -> Runtime {
 
 /// Returns a generation of the site with its own worker state.
 pub fn new_generation(runtime: Runtime) -> Rc<Generation> {
-    let worker = WorkerState::single(&runtime).expect("threads");
+    let worker = WorkerState::single(Arc::clone(&runtime.traffic.workers)).expect("threads");
     Rc::new(Generation::new(Arc::new(runtime), Rc::new(worker), &Phases))
 }
 

@@ -10,7 +10,7 @@ use myriad_net::{Connection, RequestBody, TlsFacts};
 
 use super::{compiled, new_generation};
 use myriad_exchange::exchange::Exchange;
-use myriad_exchange::worker::Generation;
+use myriad_exchange::runtime::Generation;
 
 /// Request for a test of variables.
 pub struct VariableCase<'a> {

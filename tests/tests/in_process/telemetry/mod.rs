@@ -1,3 +1,3 @@
-//! Tests of `myriad-telemetry` with complete configurations.
+//! Tests of the request tracing of `myriad-admin` with complete configurations.
 
 mod variables;
