@@ -28,7 +28,8 @@ pub(super) fn assign_numbers(
 }
 
 /// Makes every worker run a configuration, and waits until all have started it, or one has failed. If an address has
-/// several sockets (`reuseport`), they are distributed among the workers; a single socket is shared by all.
+/// several sockets (`reuseport`), they are distributed among the workers; a single socket is shared by all. No worker
+/// gets the configuration if a descriptor cannot be duplicated.
 pub(super) fn run_on_workers(
     workers: &[WorkerThread],
     (runtime, streams): (&Arc<Runtime>, Option<&Arc<StreamRuntime>>),
@@ -37,7 +38,8 @@ pub(super) fn run_on_workers(
     tunnels_end: Option<Duration>,
 ) -> std::io::Result<()> {
     let (done, started) = mpsc::channel();
-    for (index, worker) in workers.iter().enumerate() {
+    let mut commands = Vec::with_capacity(workers.len());
+    for index in 0..workers.len() {
         let (mut own, mut datagrams) = (Vec::new(), Vec::new());
         let mut own_quic: Vec<WorkerQuicSockets> = Vec::new();
         for (position, socket) in sockets.iter().enumerate() {
@@ -62,7 +64,7 @@ pub(super) fn run_on_workers(
                 }
             }
         }
-        let order = WorkerCommand::Run {
+        commands.push(WorkerCommand::Run {
             runtime: Arc::clone(runtime),
             streams: streams.cloned(),
             sockets: own,
@@ -70,10 +72,13 @@ pub(super) fn run_on_workers(
             datagrams,
             tunnels_end,
             done: done.clone(),
-        };
-        let _ = worker.commands.send(order);
+        });
     }
     drop(done);
+    for (worker, command) in workers.iter().zip(commands) {
+        // Fails if the worker has exited; its end of `done` is then closed, which is reported below.
+        let _ = worker.commands.send(command);
+    }
     for _ in workers {
         started.recv().map_err(|_| std::io::Error::other("a worker thread has stopped"))??;
     }
