@@ -67,7 +67,7 @@ pub(crate) type AckedBytes<'a> = &'a dyn Fn() -> Option<u64>;
 /// Function for transfers without acknowledgement counts: the rate is computed from the bytes read or written instead.
 pub(crate) const AS_MOVED: AckedBytes<'static> = &|| None;
 
-/// Measured waiting time and bytes of one direction of one exchange.
+/// Measured waiting time and bytes of one direction of an exchange, or of an HTTP/2 connection.
 #[derive(Debug, Default)]
 pub(crate) struct ClientTimeouts {
     /// Start of the current wait for the client, in milliseconds since boot; `None` while the server does not wait for
@@ -94,8 +94,8 @@ enum AckMark {
 }
 
 impl ClientTimeouts {
-    /// Polls a wait for the client: pending while it lasts, ready with the limit that was exceeded. The first call
-    /// after [`Self::record_transfer`] starts the wait. `deadline` must not be used for anything else.
+    /// Polls a wait for the client: pending while it lasts, ready with the limit that was exceeded. The first call, and
+    /// the first after each [`Self::record_transfer`], starts the wait. `deadline` must not be used for anything else.
     pub(crate) fn poll(
         &mut self,
         deadline: &Deadline,

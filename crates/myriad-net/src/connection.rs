@@ -236,7 +236,8 @@ impl Connection {
         }
     }
 
-    /// Returns the properties of the TLS session; `None` on a plain connection, and before the handshake is complete.
+    /// Returns the properties of the TLS session; `None` on a plain connection, and during the handshake, except for
+    /// HTTP/3 requests in early data.
     pub fn tls(&self) -> Option<&TlsFacts> {
         self.tls.get().map(|facts| &**facts)
     }

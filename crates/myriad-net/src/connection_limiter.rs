@@ -69,8 +69,8 @@ pub struct Shortage {
     pub idle: u32,
     /// Number of evicted connections whose clients stalled while sending a request or reading a response.
     pub stalled: u32,
-    /// Set if no connection could be evicted: clients had to wait, or an upstream connection or UDP session was
-    /// refused.
+    /// Set if no connection could be evicted: TCP or unix clients had to wait, or an HTTP/3 client, an upstream
+    /// connection or a UDP session was refused.
     pub refused: bool,
     /// Set if file descriptors of the process were exhausted.
     pub descriptors: bool,

@@ -12,8 +12,8 @@ use myriad_upstream::{Affinity, Group, GroupConfig, KeepAlive, PeerAddress, Peer
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{OriginGroup, OriginPlace, OriginTarget, UpstreamTarget};
 
-/// Maximum number of idle connections per worker to a peer of an HTTP origin, unless its `upstream` block has
-/// `keepalive`.
+/// Maximum number of idle connections per worker to a peer of an HTTP or memcached origin, unless its `upstream` block
+/// has `keepalive`.
 pub const HTTP_IDLE: usize = 32;
 
 /// Returns the upstream group, or the name to resolve, of the location's `*_pass` target. The error is the status of

@@ -30,8 +30,9 @@ use crate::roster::Roster;
 /// addresses or an administrator adds a server.
 const PEER_SCAN_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`), and
-/// when a health check is restarted after a panic (`false`).
+/// Callback for the error log, called with a message when a peer becomes healthy (`true`) or unhealthy (`false`), when
+/// the status of a php-fpm pool becomes readable (`true`) or unreadable (`false`), and when a health check is restarted
+/// after a panic (`false`).
 pub type HealthLogger = Rc<dyn Fn(bool, &str)>;
 
 /// Health probe of a peer.

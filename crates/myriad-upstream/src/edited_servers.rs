@@ -47,7 +47,8 @@ pub(crate) struct EditedServers {
 
 #[derive(Debug)]
 struct StoredServers {
-    /// Servers in the configuration file at the time of the change.
+    /// Servers of the group when the configuration was loaded that was in use at the change: its `server` directives,
+    /// or the contents of its `state` file.
     configured: Vec<GroupServer>,
     servers: Vec<(u64, GroupServer)>,
     next_id: u64,

@@ -87,13 +87,13 @@ struct CheckStates {
 /// Counters of the checks of a peer, named as in NGINX Plus's API.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CheckCounts {
-    /// Number of finished probes of the peer.
+    /// Number of probes of the peer that passed or failed; probes without a result do not count.
     pub checks: u64,
     /// Number of failed probes of the peer.
     pub fails: u64,
     /// Number of times that a health check of the peer changed to unhealthy.
     pub unhealthy: u64,
-    /// Result of the last probe of the peer; `None` before the first.
+    /// Result of the last probe of the peer; `None` before the first, and after the counters were reset.
     pub last_passed: Option<bool>,
 }
 
@@ -101,7 +101,7 @@ pub struct CheckCounts {
 struct Check {
     name: String,
     verdict: HealthVerdict,
-    /// Result of the last probe; `None` before the first.
+    /// Result of the last probe; `None` before the first since the start or reload.
     last_passed: Option<bool>,
     /// Number of consecutive probes with the last result.
     repeats: u32,

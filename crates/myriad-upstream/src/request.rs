@@ -53,7 +53,8 @@ pub struct OriginRequest {
 }
 
 impl OriginRequest {
-    /// Returns the request head as it is sent, in the encoding of the protocol; empty if the protocol has none.
+    /// Returns the encoded request head: the environment for FastCGI, SCGI and uwsgi, and the form of HTTP/1 for HTTP,
+    /// also for HTTP/2; empty for memcached and tunnels.
     pub fn head(&self) -> &[u8] {
         match &self.protocol {
             Protocol::FastCgi { params, .. } => params,

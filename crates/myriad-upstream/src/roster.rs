@@ -33,11 +33,13 @@ pub(crate) struct Roster {
     group: String,
     pub(crate) balance: Balance,
     sticky: bool,
-    /// Servers of the group in the configuration.
+    /// Servers of the group when the configuration was loaded: its `server` directives, or the contents of its `state`
+    /// file.
     configured: Vec<GroupServer>,
     /// Zone that allows administrators to add and remove servers; `None` without `zone`.
     pub(crate) zone: Option<GroupZone>,
-    /// Resolver of server names, with its timeout in milliseconds; `None` without `resolver`.
+    /// Resolver of server names, with its timeout in milliseconds; `None` without `resolver`, and for a group that has
+    /// neither a name to resolve nor a `zone`.
     pub(crate) resolver: Option<(Arc<ResolverConfig>, u64)>,
     /// Notified when servers with names may have been added, and when the roster is dropped.
     pub(crate) names_changed: Arc<Notify>,
@@ -56,7 +58,8 @@ pub(crate) struct Roster {
     pub(crate) wait_queue: Option<WaitQueue>,
     /// True if a worker already resolves the server names.
     is_resolving: AtomicBool,
-    /// Identifiers of the servers whose names have not been resolved yet and have no addresses from before a reload.
+    /// Identifiers of the initial servers whose names have not been resolved yet and have no addresses from before a
+    /// reload; servers added at run time are not included.
     awaited: Mutex<HashSet<u64>>,
     state: Mutex<RosterState>,
 }
@@ -186,7 +189,8 @@ impl Roster {
         self.awaited.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns whether any server may still get its first address, because its name has not been resolved yet.
+    /// Returns whether any of the initial servers may still get its first address, because its name has not been
+    /// resolved yet.
     pub(crate) fn awaits_names(&self) -> bool {
         !self.awaited().is_empty()
     }

@@ -1,7 +1,7 @@
-//! Waits between the last response of an HTTP/1 connection and the close of the connection.
+//! Waits between the last response of an HTTP/1 or HTTP/2 connection and the close of the connection.
 //!
 //! There are two reasons. Lines of unbuffered access logs are written before the connection closes, as in nginx. And if
-//! the response was stale, its refresh often takes only some milliseconds: a client that reconnects gets the new
+//! an HTTP/1 response was stale, its refresh often takes only some milliseconds: a client that reconnects gets the new
 //! response. nginx waits for both without a limit. Here the refresh delays the close by at most [`MOST`], and both
 //! delay it only while the client is connected. Only clients that read until the connection closes notice the wait.
 

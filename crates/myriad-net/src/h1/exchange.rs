@@ -30,7 +30,8 @@ pub(super) enum NextState {
     KeepAlive(Box<RequestBuffers>),
     /// Close the connection immediately.
     Close,
-    /// Close the connection once the work after the response (such as a cache refresh) has finished or timed out.
+    /// Close the connection once the work after the response (such as a cache refresh) has finished or timed out, or
+    /// the client has disconnected.
     CloseAfterWork(PostResponseWork),
     /// Discard input for a while, then close: an immediate close would reset the connection before the client has read
     /// the response.

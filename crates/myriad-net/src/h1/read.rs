@@ -14,8 +14,9 @@ use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 
 pub(super) enum HeadResult {
-    /// The connection is to be closed without a response: the client closed it, a timeout expired before a request
-    /// began, the PROXY protocol header is invalid or late, or the worker drains.
+    /// The connection is to be closed without a response: the client closed it, the read failed, a timeout expired
+    /// before a request began, the PROXY protocol header is invalid or late, or the worker drains and has served a
+    /// request of the connection.
     Closed,
     /// A complete request head. Bytes after the head remain in the input.
     Request(Box<RequestBuffers>),

@@ -71,7 +71,8 @@ enum DeadlineKind {
     Parting,
     /// The client's next request, while no request is in progress.
     Idle,
-    /// None: the server is busy, so no deadline is set.
+    /// None: requests are in progress, so the connection has no deadline. Waits for request bodies and for windows of
+    /// single streams have deadlines of their own.
     Off,
     /// Reading of the written response bytes by the client.
     Sending,
@@ -88,11 +89,13 @@ pub(super) struct Driver<S: Service> {
     /// Exchanges whose response is completely in the output, each with the value of `written` at which its last byte is
     /// sent.
     leaving: VecDeque<(u64, Http2Exchange<S::ExchangeState>, FinishedStream)>,
-    /// Number of buffered bytes of response bodies that wait for flow-control windows.
+    /// Bytes of response bodies that were fetched in pieces and wait for flow-control windows; bodies that were in
+    /// memory as a whole do not count.
     pub(super) held: ConnectionBufferedBytes,
     /// Total number of bytes written to the client's socket.
     written: u64,
-    /// Received bytes of an incomplete frame, to be joined with the next read.
+    /// Received bytes that are not processed yet, to be joined with the next read: an incomplete frame, or while
+    /// `is_early` is set all bytes that were read before HTTP/2 was detected.
     pub(super) partial: Vec<u8>,
     /// Set until the bytes that were read before HTTP/2 was detected have been processed.
     pub(super) is_early: bool,

@@ -32,7 +32,8 @@ thread_local! {
 }
 
 impl<S: Service> Driver<S> {
-    /// Reads once and processes the frames. Returns false if the client has closed the connection or the read failed.
+    /// Reads once and processes the frames; the first call instead processes the bytes read before HTTP/2 was detected,
+    /// if any. Returns false if the client has closed the connection or the read failed.
     pub(super) fn read(&mut self, cx: &mut Context<'_>) -> Poll<bool> {
         // Taken out of the cell for the call: the service runs during the read.
         let mut buffers = READ_BUFFERS.take();
@@ -157,7 +158,8 @@ impl<S: Service> Driver<S> {
     }
 
     /// Reopens the client's window by the body bytes that the service has read. Also enlarges the window once the
-    /// service reads a long body ([`READ_AHEAD_STREAM`]), and sends `100 Continue` if required.
+    /// service reads a body that is long or of unknown length ([`READ_AHEAD_STREAM`]), and sends `100 Continue` if
+    /// required.
     pub(super) fn update_window(&mut self, stream: u32) {
         let (may_widen, preread) =
             (self.read_ahead < READ_AHEAD && !memory_counters::is_short(), u64::from(self.limits.preread));

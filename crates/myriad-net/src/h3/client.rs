@@ -291,8 +291,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Sends a GOAWAY (RFC 9114 section 5.2), once. Closes the connection if [`Self::goaway_grace`] has passed since
-    /// and all requests are done.
+    /// Sends a GOAWAY (RFC 9114 section 5.2), once. Closes the connection if [`Self::goaway_grace`] has passed since,
+    /// all requests are done, and the client has acknowledged all responses.
     pub(super) fn shut_down(&mut self, now: Instant) {
         self.go_away(now);
         self.close_if_done(now);

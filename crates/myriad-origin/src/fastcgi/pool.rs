@@ -143,7 +143,8 @@ async fn poll_all(
 enum StatusFailure {
     /// The connection could not be established.
     Unreachable(String),
-    /// The response to the status request is invalid or has not arrived in time.
+    /// Any other failure: the worker has no free connection, or the response is invalid, incomplete or has not arrived
+    /// in time.
     Invalid(String),
 }
 

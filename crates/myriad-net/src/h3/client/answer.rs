@@ -34,9 +34,9 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Passes a request to the service, rejects it if the client's address has changed, or aborts it if the client has
-    /// reset the stream. Its head is in `around.head`. Starts to shut the connection down if `keepalive_requests` is
-    /// reached.
+    /// Passes a request, or the error of a malformed one, to the service; rejects the request if the client's address
+    /// has changed, and aborts it if the client has reset the stream. Its head is in `around.head`. Starts to shut the
+    /// connection down if `keepalive_requests` is reached.
     pub(super) fn request(
         &mut self,
         id: StreamId,

@@ -107,8 +107,8 @@ impl<S: Service> QuicListener<S> {
     }
 
     /// Accepts or refuses a new connection. Returns the datagram to send if no connection is created: a Retry, or a
-    /// refusal. `None` if a connection is created, or if the datagram is ignored because another process will receive
-    /// its repetition.
+    /// refusal. `None` if a connection is created, if nothing can be sent to the client, or if the datagram is ignored
+    /// because another process will receive its repetition.
     fn incoming(
         &mut self,
         now: Instant,
