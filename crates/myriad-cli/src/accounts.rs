@@ -19,7 +19,7 @@ const OF_WEB_SERVERS: [&str; 9] =
 pub struct Account {
     /// User ID.
     pub uid: u32,
-    /// ID of the primary group.
+    /// ID of the primary group: the argument `GROUP` of `user`, otherwise that of the user.
     pub gid: u32,
     /// IDs of all groups, including the primary group.
     pub groups: Vec<u32>,

@@ -36,11 +36,12 @@ pub struct Configuration {
     pub model: Model,
     /// Resolved host names of `listen` directives.
     pub hosts: Vec<ResolvedHost>,
-    /// Contents of the certificates and private keys, by path.
+    /// Contents of all files that directives for TLS name (certificates, keys, passwords and so on), by path.
     pub tls_files: TlsFiles,
 }
 
-/// Host name and port of a `listen`, and the addresses to which the supervisor resolved the name.
+/// Host name and port of a `listen`, and the addresses of the name. The entry with an empty name and port 0 contains
+/// the address of servers without `listen`.
 pub type ResolvedHost = ((String, u16), Vec<SocketAddr>);
 
 /// Key in the list of hosts for servers without `listen`: port 80, or 8000 if the user is not root, as documented by
@@ -83,8 +84,9 @@ impl ConfigurationSource {
         ExaminedConfiguration { origin: self, parsed, survey, hosts, tls_files }
     }
 
-    /// Reads the configuration for commands that only print it. Certificates that cannot be read, and failed checks of
-    /// the server, are findings of the result; an error is returned only if the syntax or a directive is invalid.
+    /// Reads the configuration for commands that only print it. TLS files that cannot be read, and failed checks of the
+    /// server, are findings of the result; an error is returned only if a configuration file cannot be read, or its
+    /// syntax or a directive is invalid.
     pub fn survey(&self) -> Result<Survey, Vec<ConfigFinding>> {
         let (parsed, folder) = (self.parse(), self.folder());
         let model = myriad_conf::build(&parsed, myriad_serve::registry())
@@ -148,9 +150,10 @@ impl ExaminedConfiguration<'_> {
 pub struct Survey {
     /// Typed configuration.
     pub model: Model,
-    /// Certificates and private keys that could be read.
+    /// Contents of the TLS files (certificates, keys and so on) that could be read, by path.
     pub tls_files: TlsFiles,
-    /// Errors that prevent the server from running this configuration: unreadable certificate files and failed checks.
+    /// Errors that prevent the server from running this configuration: unreadable TLS files and failed checks. Host
+    /// names of `listen` are not checked.
     pub findings: Vec<ConfigFinding>,
 }
 
@@ -179,14 +182,16 @@ impl Configuration {
     }
 }
 
-/// Reads a configuration without the checks that depend on the machine, for commands that only need its values.
+/// Reads a configuration from disk, without the checks that depend on the machine, for commands that only need its
+/// values. A preset is not generated.
 pub fn read_main(origin: &ConfigurationSource) -> Result<Model, Vec<ConfigFinding>> {
     let parsed = myriad_serve::registry().parse(&DiskLoader, &origin.paths.configuration, &origin.directives);
     myriad_conf::build(&parsed, myriad_serve::registry())
         .map_err(|errors| ConfigFinding::of(&parsed, &errors))
 }
 
-/// Reads the certificates and private keys that the servers name. Returns an error for each file that cannot be read.
+/// Reads the TLS files that the configuration names (certificates, keys and so on), except names with variables.
+/// Returns an error for each file that cannot be read.
 fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     let mut files = TlsFiles::new();
     let mut errors = Vec::new();
@@ -226,7 +231,7 @@ pub fn rebuild(
     Ok((model, parsed.sources))
 }
 
-/// Returns the texts of the errors among the findings, without warnings, one per line.
+/// Returns the texts of the errors among the findings, without warnings, separated by line breaks.
 pub fn errors_of(findings: Vec<ConfigFinding>) -> String {
     let errors = findings.into_iter().filter(|finding| finding.level < LogLevel::Warn);
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
@@ -339,8 +344,8 @@ fn shared_with_stream(model: &Model, hosts: &[ResolvedHost]) -> Vec<Diagnostic> 
     errors
 }
 
-/// Adds warnings about directives without effect: `user` if not started by root, and socket options that are not
-/// supported.
+/// Adds warnings about directives without effect: `user` if this process does not run as root, and `deferred` and
+/// `fastopen` of `listen`.
 fn warn_of_ineffective_directives(model: &mut Model) {
     let mut warnings = Vec::new();
     for listen in listens(model) {

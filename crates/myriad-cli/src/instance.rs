@@ -79,9 +79,10 @@ pub struct InstanceLock {
 pub struct LockHolder {
     /// Process ID.
     pub pid: Pid,
-    /// Time of its start.
+    /// Time when its process took over the lock: its start, or the upgrade to its binary.
     pub since: SystemTime,
-    /// Description that the server wrote, in lines.
+    /// Description that the server wrote, in lines, without other control characters; `starting` until it handles
+    /// signals.
     pub facts: String,
     /// Results of its reloads; `None` if the binary is too old to write them.
     pub reloads: Option<ReloadCounts>,
@@ -98,7 +99,7 @@ impl InstanceLock {
     /// Locks the folder `prefix` for this process, and writes the process ID and the time to the lock file.
     ///
     /// # Errors
-    /// Returns an error text if another process holds the lock or the lock file cannot be created.
+    /// Returns an error text if another process holds the lock, or the lock file cannot be created or written.
     pub fn claim(prefix: &Path) -> Result<Self, String> {
         let path = path(prefix);
         let failed =
@@ -166,8 +167,8 @@ impl AsFd for InstanceLock {
 /// Returns the server that holds the lock of a folder; `None` if none does.
 ///
 /// # Errors
-/// Returns an error if the lock file cannot be read or is not a regular file, or if the server has not written to it
-/// yet.
+/// Returns an error if the lock file cannot be read or is not a regular file, or if it contains no valid process ID and
+/// time, for example because the server has not written them yet.
 pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
     // Links are not followed, and opening does not block: root may check the folder of another user, who could have put
     // a link or a pipe there.

@@ -80,7 +80,7 @@ pub fn hint() -> String {
 }
 
 /// Returns the server that a process runs, by its command line; `None` if it is not a server, or if it is a process of
-/// the current user and the lock or pid file of that server contains another process ID.
+/// the current user whose ID is not in the lock or pid file of that server.
 fn server_of(pid: u32) -> Option<RunningProcess> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -131,7 +131,7 @@ impl ClaimedServer {
 }
 
 /// Returns the server that a command line names; `folder` is the current folder of its process. Returns `None` if the
-/// command is not a server.
+/// command is not a server, or its default prefix is unknown.
 fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<ClaimedServer> {
     let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
     let is_preset = wordpress::SiteKind::from_name(first).is_some();

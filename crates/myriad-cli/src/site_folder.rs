@@ -251,7 +251,8 @@ pub struct FileWalk {
     folders: usize,
     /// Number of folder entries that may still be read.
     entries: usize,
-    /// True if a folder or an entry was skipped because of these limits.
+    /// True if a folder or an entry was skipped because of these limits or the maximum depth, or a cycle was not
+    /// recorded. Pending folders are not included; [`Self::is_cut`] includes them.
     is_cut: bool,
     follows_links: bool,
     cycles: Vec<LinkCycle>,

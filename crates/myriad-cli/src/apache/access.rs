@@ -37,7 +37,8 @@ struct RequireRules {
 #[derive(Debug, Default)]
 struct OrderRules {
     of: Vec<(usize, String)>,
-    /// True for `Order deny,allow`, false for `Order allow,deny`; `None` without `Order`, which means `deny,allow`.
+    /// True for `Order deny,allow`, false for any other order, such as `allow,deny`; `None` without `Order`, which
+    /// means `deny,allow`.
     allows_last: Option<bool>,
     allow: Vec<ClientSet>,
     deny: Vec<ClientSet>,

@@ -47,9 +47,10 @@ pub enum PartialAccess {
     Admitted,
 }
 
-/// Parses the text of a `.htaccess`. Access directives that are not applied as written are reported as remarks. Rewrite
-/// rules that have conditions or do not deny access, and sections `<Limit>` for other methods than GET, are ignored
-/// without a remark.
+/// Parses the text of a `.htaccess`. Access directives that are not applied as written are reported as remarks. Ignored
+/// without a remark: rewrite rules that have conditions or a negated pattern, do not deny access, or are in a section
+/// for files; sections that do not apply to GET (`<Limit>`, `<LimitExcept>`); sections for files within others; and
+/// unknown sections.
 pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
     let options = TranslationOptions::default();

@@ -167,8 +167,8 @@ fn request(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     }
 }
 
-/// Translates a header value: `%%` becomes `%`. Returns an error text if the value contains a variable or is an
-/// expression.
+/// Translates a header value: `%%` becomes `%`. Returns an error text if the value contains a `$` or an Apache
+/// variable, or is an expression.
 fn value(text: &str) -> Result<String, String> {
     if text.contains('$') || text.starts_with("expr=") {
         return Err("the value is an expression, or contains a \"$\"".into());

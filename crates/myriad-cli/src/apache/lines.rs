@@ -18,7 +18,7 @@ pub(crate) struct ApacheItem {
     pub(crate) name: String,
     /// Arguments, without quotes.
     pub(crate) words: Vec<String>,
-    /// Line as in the text, for comments in the translation.
+    /// Line with its continuation lines, without control characters, for comments in the translation.
     pub(crate) text: String,
     /// Contents of a section; `None` for a directive.
     pub(crate) inner: Option<Vec<ApacheItem>>,

@@ -60,8 +60,8 @@ pub(crate) fn file_name_regex(pattern: &str, base: &str) -> Option<String> {
 const LONGEST: usize = 1000;
 
 /// Returns whether a regex has no other effect than matching: it has no named groups (which would set variables of the
-/// configuration), verbs, options, recursion or callouts, and no escapes other than character classes, word boundaries
-/// and punctuation.
+/// configuration), verbs, options, recursion, callouts or control characters, and no escapes other than character
+/// classes, word boundaries and punctuation.
 fn is_harmless(pattern: &str) -> bool {
     let (mut rest, mut in_brackets) = (pattern, false);
     while let Some(letter) = rest.chars().next() {
@@ -90,7 +90,7 @@ fn is_harmless(pattern: &str) -> bool {
     true
 }
 
-/// Changes each `$` to also match before the path info of a PHP file.
+/// Changes each `$` that is neither escaped nor in brackets to also match before the path info of a PHP file.
 fn with_path_info(pattern: &str) -> String {
     let (mut out, mut from) = (String::new(), 0);
     for (at, _) in outside(pattern).filter(|(_, letter)| *letter == '$') {
@@ -126,13 +126,13 @@ pub fn escaped(text: &str) -> String {
     out
 }
 
-/// Returns whether a name has wildcards.
+/// Returns whether a name has wildcards, or a backslash.
 pub(crate) fn is_glob(name: &str) -> bool {
     name.contains(['*', '?', '[', '\\'])
 }
 
 /// Converts a file name with the wildcards `*` and `?`, which do not match `/`, to a regex. Returns an error text if it
-/// has other wildcards.
+/// contains `[` or a backslash.
 pub(crate) fn glob_regex(glob: &str) -> Result<String, String> {
     let mut out = String::new();
     for letter in glob.chars() {

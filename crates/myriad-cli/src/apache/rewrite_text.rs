@@ -427,7 +427,8 @@ fn whole_request(rule: &RewriteRule, status: Option<u16>) -> Option<(String, Exp
     is_plain.then_some((line, head))
 }
 
-/// Returns whether captures of the last condition are parts of the decoded path, which is unsafe in a header.
+/// Returns whether captures of the last condition may be parts of the decoded path, which is unsafe in a header. They
+/// may also come from an environment variable or another capture.
 fn is_of_path(conditions: &[RewriteCondition]) -> bool {
     conditions.last().is_some_and(|condition| {
         let test = condition.test.to_ascii_uppercase();
@@ -460,7 +461,7 @@ fn other_status(
     Ok(())
 }
 
-/// Returns the target as a path from the root of the site.
+/// Returns the target as a path from the root of the site. Returns a URL, and any target outside of folders, unchanged.
 fn placed(walk: &ApacheWalk<'_>, rule: &RewriteRule, text: &str, is_url: bool, of_path: bool) -> String {
     // `%{DOCUMENT_ROOT}` at the start of a target means the root of the site.
     let text = text.strip_prefix("${document_root}").unwrap_or(text);

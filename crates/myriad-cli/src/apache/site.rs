@@ -40,11 +40,12 @@ impl Default for TranslationOptions {
 pub struct Remark {
     /// Line number, from 1; 0 for a remark about the whole file.
     pub line: usize,
-    /// Text of the line.
+    /// Text of the line; for a remark about the whole file, a name of the file or of the part of it.
     pub text: String,
     /// Reason, as a sentence without a full stop.
     pub reason: String,
-    /// True if the line is not translated; false if it is translated with a difference, which the reason describes.
+    /// True if the line is not translated; false if it is translated with a difference, or is left out because it is
+    /// not needed or its module is unknown, as the reason describes.
     pub is_missing: bool,
 }
 
@@ -54,7 +55,7 @@ impl Remark {
         Self { line, text: text.to_owned(), reason: reason.into(), is_missing: true }
     }
 
-    /// Creates a remark on a line that is translated with a difference.
+    /// Creates a remark on a line that is translated with a difference, or is left out although that may be intended.
     pub(crate) fn note(line: usize, text: &str, reason: impl Into<String>) -> Self {
         Self { is_missing: false, ..Self::missing(line, text, reason) }
     }
@@ -70,7 +71,8 @@ pub struct Translation {
 }
 
 impl Translation {
-    /// Returns whether every line was translated. Lines that are translated with a difference count as translated.
+    /// Returns whether no remark has `is_missing` set. Lines that are translated with a difference, and those that are
+    /// left out because they are not needed or their module is unknown, count as translated.
     pub fn is_whole(&self) -> bool {
         !self.remarks.iter().any(|remark| remark.is_missing)
     }

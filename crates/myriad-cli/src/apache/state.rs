@@ -107,7 +107,7 @@ impl<'o> ApacheWalk<'o> {
         self.remarks.push(Remark::missing(item.line, &item.text, reason));
     }
 
-    /// Adds a remark that a line is translated with a difference, with the reason.
+    /// Adds a remark that a line is translated with a difference or left out, and does not count as missing.
     pub(crate) fn note(&mut self, item: &ApacheItem, reason: &str) {
         self.remarks.push(Remark::note(item.line, &item.text, reason));
     }

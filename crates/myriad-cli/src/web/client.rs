@@ -19,7 +19,7 @@ use crate::pidfile::reason;
 
 /// Maximum time for connecting.
 const CONNECT: Duration = Duration::from_secs(5);
-/// Maximum time for a complete response, and for each read or write.
+/// Time after which no more of a response is read, and maximum time for each read or write.
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Maximum length of a body unless set otherwise, in bytes. The rest of a longer body is not read.
 const LARGEST: usize = 32 << 20;
@@ -41,7 +41,7 @@ pub struct WebAnswer {
     pub status: u16,
     /// Header fields.
     pub fields: Fields,
-    /// Body without its transfer coding; content codings such as gzip are not decoded.
+    /// Body without its transfer coding, cut off at the maximum length; content codings such as gzip are not decoded.
     pub body: Vec<u8>,
     /// Time from the start of the request, or of the TLS handshake on a new connection, to the first byte of the
     /// response.
@@ -282,7 +282,8 @@ impl AnswerReader {
         }
     }
 
-    /// Reads the body, up to the maximum length. Returns it, and true if the connection can be reused.
+    /// Reads the body, up to the maximum length. Returns it, and true if it was read completely and no further bytes
+    /// were received.
     fn body(&mut self, head: &ResponseHead) -> io::Result<(Vec<u8>, bool)> {
         match response_framing(head, Method::Get).map_err(invalid)? {
             ResponseFraming::None => Ok((Vec::new(), true)),

@@ -228,8 +228,9 @@ fn warn_of_links(layout: &SiteLayout, warnings: &mut Vec<String>) {
 }
 
 /// Returns the address of php-fpm as argument of `fastcgi_pass`, and its host name if that is resolved at run time. A
-/// path becomes `unix:PATH`. A socket that does not exist yet, and a name that does not resolve yet, are reported in
-/// `warnings`. `option` is the option of the address, for messages.
+/// path becomes `unix:PATH`. A socket that cannot be accessed yet, and a name that is resolved at run time but not yet,
+/// are reported in `warnings`. `option` is the option of the address, for messages. Returns an error text if the
+/// address is invalid, the path is that of another file, or another name does not resolve.
 ///
 /// `unresolved` contains the errors of names that could not be resolved, by address.
 fn php_address(

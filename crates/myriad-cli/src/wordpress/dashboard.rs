@@ -80,7 +80,7 @@ impl SiteOptions {
 }
 
 /// Returns whether the process named by this pid file runs, or the one named by its `.oldbin` file, which is the old
-/// server during an upgrade.
+/// server during an upgrade. A process to which the current user may not send signals does not count.
 fn is_running(pid: &Path) -> bool {
     let old = pid.with_extension("pid.oldbin");
     let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
@@ -113,7 +113,7 @@ fn hash(folder: &Path) -> Option<String> {
     (!secret.is_empty()).then(|| hex(&Sha256::digest(secret.as_bytes())))
 }
 
-/// Returns the text of a file of the dashboard; `None` if it cannot be read.
+/// Returns the text of a file of the dashboard; `None` if it cannot be read, is longer than 1 KiB, or is not UTF-8.
 fn text(path: &Path) -> Option<String> {
     String::from_utf8(read_named(path, 1 << 10).ok()?).ok()
 }

@@ -5,7 +5,8 @@
 pub(super) struct DashboardAccess {
     /// Port on loopback.
     pub(super) port: u16,
-    /// SHA-256 of the secret in hexadecimal digits; `None` before the first start, which creates the secret.
+    /// SHA-256 of the secret in hexadecimal digits; `None` if there is no secret (the first start creates it), or this
+    /// process cannot read it.
     pub(super) hash: Option<String>,
 }
 

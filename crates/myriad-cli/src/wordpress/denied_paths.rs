@@ -69,7 +69,7 @@ pub struct DeniedSitePaths {
     regexes: Vec<String>,
     /// Regexes of folders whose `.htaccess` replaces the rule of the preset that denies them by name.
     admitted: Vec<String>,
-    /// Rules that are not applied as written, each with its file and the reason.
+    /// Rules that are not applied as written, each with its file and the reason; at most [`MAX_REMARKS`].
     remarks: Vec<String>,
 }
 
@@ -137,7 +137,7 @@ impl DeniedSitePaths {
         Self { folders, regexes: paths.regexes, admitted, remarks }
     }
 
-    /// Returns the rules that are not applied as written, each with its file and the reason.
+    /// Returns the rules that are not applied as written, at most 100, each with its file and the reason.
     pub fn remarks(&self) -> &[String] {
         &self.remarks
     }

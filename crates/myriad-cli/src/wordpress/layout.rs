@@ -41,7 +41,8 @@ const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
 /// Layout of a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteLayout {
-    /// Document root, an absolute path. If it is a link to the current release, the link is not resolved.
+    /// Document root, an absolute path. If it is a link to the current release, the link is not resolved, except by
+    /// `myriad php`.
     pub root: PathBuf,
     /// URL path of the core folder, such as `/wp`; empty if it is the document root.
     pub(super) core: String,

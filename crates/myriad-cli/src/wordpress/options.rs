@@ -37,7 +37,7 @@ pub struct SiteOptions {
     /// Values of `--set`, which apply to all sites.
     pub(super) settings: SiteSettings,
     /// User of the running workers, which a reload retains, because another user could not use the cache; `None` at a
-    /// start.
+    /// start, and if root did not start the server.
     pub(super) serving: Option<UserChoice>,
     /// Port of the dashboard and hash of its secret; `None` if the dashboard is off or cannot be served.
     pub(super) dashboard: Option<DashboardAccess>,
@@ -55,8 +55,8 @@ impl SiteOptions {
         self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
     }
 
-    /// Returns the prefix of a command line that a user entered in a folder; `None` if the user has no home directory.
-    /// The environment of another user is unknown, except for the home directory.
+    /// Returns the prefix of a command line that a user entered in a folder. The environment of another user is
+    /// unknown, except for the home directory; `None` if that is needed for the default, but unknown.
     pub fn prefix_in(&self, folder: &Path, user: u32) -> Option<PathBuf> {
         let is_known = user == 0 || user == rustix::process::geteuid().as_raw();
         let default = || {
