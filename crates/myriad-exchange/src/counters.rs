@@ -28,7 +28,7 @@ pub struct Counters {
     /// Number of requests to origins: fetches for the cache, including background refreshes, and requests passed to an
     /// origin. Further attempts of a request, and requests of sampled verifications, are not counted.
     pub fetches: Counter,
-    /// Bytes sent to clients.
+    /// Bytes sent to clients, counted when a request finishes.
     pub bytes: Counter,
     /// Memory used by connections and responses.
     pub memory: MemoryCounts,

@@ -26,7 +26,9 @@ pub struct WorkerState {
     pub files: Arc<FileCache>,
     /// Limiter of the worker's connections, with clients and with origins.
     pub connection_limiter: ConnectionLimiter,
-    /// Connections with origins; each takes a slot of the connection limiter.
+    /// Counter and limit of the connections with origins (half of the capacity of `connection_limiter`; idle FastCGI
+    /// connections are not counted). Each counted connection takes a slot of `connection_limiter`; in a
+    /// [`Self::detached`] state there is no limit.
     pub origins: Connections,
     /// Set if the process has failed and is exiting; shared with the other workers.
     pub failure: Arc<ProcessFailure>,
@@ -36,7 +38,7 @@ pub struct WorkerState {
     pub encoder: Arc<CompressionPool>,
     /// Counters of this worker. Separate per worker, so that no two workers write to the same cache line.
     pub counters: Arc<Counters>,
-    /// Counters of all workers, including this one.
+    /// Counters of all workers, including this one; empty in a [`Self::detached`] state.
     pub all_counters: Arc<[Arc<Counters>]>,
     /// Rankings of this worker's requests, and live events.
     pub observation: WorkerObservation,
@@ -71,8 +73,9 @@ impl WorkerState {
         })
     }
 
-    /// Creates the connections of a worker with origins. They may take at most half of the worker's connection slots,
-    /// so that HTTP/2 and HTTP/3 clients, each with many requests, do not prevent other clients from connecting.
+    /// Creates the counter of a worker's connections with origins. They may take at most half of the worker's
+    /// connection slots (at least one), so that HTTP/2 and HTTP/3 clients, each with many requests, do not prevent
+    /// other clients from connecting.
     pub fn origins(limiter: &ConnectionLimiter, files: &Arc<FileCache>) -> Connections {
         let max_connections = (limiter.capacity() / 2).max(1);
         let resources = OriginConnections { connection_limiter: limiter.clone(), files: Arc::clone(files) };

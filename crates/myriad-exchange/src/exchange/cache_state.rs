@@ -13,7 +13,7 @@ use super::StoredFields;
 /// Cache state and results of a request.
 #[derive(Default)]
 pub struct CacheState {
-    /// `$upstream_cache_key`: the cache key of the requested page.
+    /// `$upstream_cache_key`: the cache key of the requested page; empty before the key is computed.
     pub key: Vec<u8>,
     /// Stored page that may be served if the fetch fails: the expired page, or the page for clients without a separate
     /// key ([`OtherCodings::shared_page`]); `None` if there is none.
@@ -78,9 +78,10 @@ pub struct CacheReport {
     pub reason: Option<&'static str>,
     /// Explanation of [`Self::reason`] that the origin sent: printable ASCII without quotation marks and backslashes.
     pub explanation: Option<Box<str>>,
-    /// Set if the response is a page from the cache, or is being stored in the cache.
+    /// Set if the response is a page from the cache, or is being stored in the cache; not for a response that the
+    /// leak guard does not share.
     pub stored: bool,
-    /// Set if the page was fetched for another request, and this request waited for that fetch.
+    /// Set if this request waited for a fetch of another request, whether or not that fetch returned a page for it.
     pub collapsed: bool,
     /// Time that the origin needed to generate the page, in milliseconds; this request saved it. 0 if unknown or not
     /// saved.

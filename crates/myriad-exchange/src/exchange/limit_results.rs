@@ -6,25 +6,27 @@ use std::cell::{Cell, RefCell};
 /// Results of `limit_req` and `limit_conn` for a client's request, shared with its subrequests.
 #[derive(Default)]
 pub struct LimitResults {
-    /// `$limit_req_status`; `None` before the check. A request is checked once, even if it is redirected internally.
+    /// `$limit_req_status`; `None` until a limit without `origin_only` was applied (a limit with an empty key is
+    /// not). The request is not checked again afterwards, even if it is redirected internally.
     pub requests: Cell<Option<LimitStatus>>,
     /// `$limit_conn_status`; `None` until a limit without `origin_only` has counted or rejected the request (a limit with an
     /// empty key does neither). The request is not checked again afterwards, even if it is redirected internally.
     pub connections: Cell<Option<LimitStatus>>,
-    /// Slots that the request occupies in `limit_conn` limits; `None` without such limits, and before the check.
-    /// Released on drop, when the request and its subrequests are finished.
+    /// Slots that the request occupies in `limit_conn` limits without `origin_only`; `None` if it occupies none, and
+    /// before the check. Released on drop, when the request and its subrequests are finished.
     pub client_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Result of the `limit_req` limits that apply only to requests to origins (`origin_only`); `None` before the
-    /// check.
+    /// Result of the last check of the `limit_req` limits that apply only to requests to origins (`origin_only`);
+    /// `None` before, and if their keys are empty.
     pub origin_requests: Cell<Option<LimitStatus>>,
-    /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), until a request to an
-    /// origin takes them over.
+    /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), from the check until
+    /// a request to an origin takes them over; otherwise `None`.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
     /// Set if the client's network exceeds `origin_query_limit`, so that this request gets the last priority class in
     /// the queue of the origin.
     pub beyond_query_limit: Cell<bool>,
-    /// Number of requests to origins in progress, by the request and its subrequests. While it is not 0, further
-    /// subrequests neither wait in `origin_queue` nor count in `limit_conn` limits with `origin_only`.
+    /// Number of requests to origins in progress, by the request and its subrequests, that occupy a slot of
+    /// `origin_queue` or of a `limit_conn` limit with `origin_only`. While it is not 0, further subrequests neither
+    /// wait in `origin_queue` nor count in `limit_conn` limits with `origin_only`.
     pub active_fetches: Cell<u32>,
 }
 

@@ -19,15 +19,16 @@ pub struct IncomingRequest {
     pub connection: Rc<Connection>,
     /// Number of the request on its client connection, from 1 on.
     pub number: u32,
-    /// Request line and header fields as received, except that `Host` is normalized.
+    /// Request line and header fields as received, except that `Host` is normalized, and for the changes by
+    /// `more_set_input_headers` and tracing (`traceparent`, `tracestate`).
     pub head: Box<RequestHead>,
     /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]); for a
     /// subrequest, the time at which it was created.
     pub at_ms: u64,
     /// Time at which the request head was complete, in microseconds of the process clock.
     pub at_us: u64,
-    /// Client address that a trusted proxy reported; its port is 0 if the proxy reported none. `None` without such a
-    /// proxy.
+    /// Client address that a trusted proxy reported, or the address used for a request that this server makes itself;
+    /// the port is 0 if it is unknown. `None` otherwise.
     pub real: Option<SocketAddr>,
     /// Relation to parent and subrequests; `None` for a client's request without subrequests.
     pub lineage: Option<Box<Lineage>>,
@@ -190,8 +191,8 @@ pub struct RequestOutcome {
     pub finished_us: u64,
     /// Rate limit from `set $limit_rate` or `X-Accel-Limit-Rate`, in bytes per second; `None` if `limit_rate` applies.
     pub limit_rate: Option<u64>,
-    /// Results of the client's limits, and the slots that the request occupies until it finishes; `None` if no limit
-    /// was checked.
+    /// Results of the client's limits, and the slots that the request occupies until it finishes; `None` until they
+    /// are first needed.
     pub limit_results: Option<Rc<LimitResults>>,
     /// State that optional features attach to the request.
     pub feature_state: FeatureState,

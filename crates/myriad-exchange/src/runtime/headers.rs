@@ -13,7 +13,8 @@ pub struct DebugRules {
     pub status: Box<str>,
     /// `hits=off`: responses from the cache get no `Cache-Status`.
     pub without_hits: bool,
-    /// Networks to whose clients cache keys are shown; `None` means the local machine.
+    /// Networks to whose clients cache keys, zones and the origin's explanations are shown; `None` means the local
+    /// machine.
     pub from: Option<Vec<super::Network>>,
     /// True if an `add_header` of the location sets `X-Cache`.
     pub has_x_cache: bool,

@@ -25,7 +25,7 @@ pub struct Place {
     pub rewrite: RewriteRules,
     /// Content handler, which generates the responses of the location.
     pub handler: Box<dyn Handler>,
-    /// Limits of request bodies.
+    /// Settings for request bodies: maximum size, buffering, timeout.
     pub upload: Arc<UploadRules>,
     /// Settings of the client's connection.
     pub connection: Arc<ConnectionRules>,
@@ -67,12 +67,12 @@ pub struct RewriteRules {
     pub ifs: Box<[PlaceId]>,
 }
 
-/// Limits of request bodies.
+/// Settings for request bodies: maximum size, buffering in memory and files, timeout.
 #[derive(PartialEq)]
 pub struct UploadRules {
     /// `client_max_body_size`, in bytes; 0 without a limit.
     pub max_body: u64,
-    /// Buffering of a body in memory and files.
+    /// Size of the buffer in memory; names, maximum size and folder of files.
     pub body: BodyRules,
     /// `client_body_timeout`, in milliseconds.
     pub timeout_ms: u64,

@@ -27,7 +27,7 @@ pub struct Sample {
     pub at_ms: u64,
     /// Duration of the request, in milliseconds; `None` for an attempt that was followed by another.
     pub request_ms: Option<u64>,
-    /// Response time of the origin, in milliseconds; `None` if the key is not an origin.
+    /// Response time of the origin, in milliseconds; `None` if the key is not an origin, or if the time is unknown.
     pub response_ms: Option<u64>,
 }
 

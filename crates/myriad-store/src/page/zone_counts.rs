@@ -22,7 +22,8 @@ struct WorkerCounters([[Counter; FIGURES]; STATUSES]);
 /// Number of counters per cache status, in the order of the fields of [`CacheZoneCount`].
 const FIGURES: usize = 4;
 
-/// Counters of a zone's requests by cache status.
+/// Counters of a zone by cache status: requests and their body bytes, and pages stored for requests and their body
+/// bytes.
 #[derive(Debug)]
 pub struct ZoneCounts {
     workers: Box<[WorkerCounters]>,
