@@ -97,7 +97,8 @@ async fn lead(
 }
 
 /// Waits for the head of the page, up to `patience` (`None` for no limit), then briefly for the complete page
-/// ([`whole`]). Returns the step that serves or streams the page, or passes or repeats the request.
+/// ([`whole`]). Returns the step that serves or streams the page, passes the request to the origin or claims the page
+/// again; after a failed fetch, the step that serves a stale page or an error.
 async fn wait(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -34,7 +34,8 @@ pub(crate) fn keys_of_page(request: &Request) -> Vec<Vec<u8>> {
 }
 
 /// Returns whether the request accepts only content codings that Myriad does not produce, so that the shared page may
-/// be unusable for it.
+/// be unusable for it. False for requests that get the shared page nevertheless: with an invalid list, more than four
+/// such codings, or names of more than 48 bytes in total.
 pub(crate) fn may_need_other_codings(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }

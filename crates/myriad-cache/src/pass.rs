@@ -37,7 +37,8 @@ pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>)
     }
 }
 
-/// Sends the request to the origin without using the cache, and forwards its response.
+/// Sends the request to the origin without using the cache, and forwards its response. Before, pages are removed or
+/// invalidated if the response requires it: `*_cache_invalidate`, purges, maintenance.
 ///
 /// After a failure, a stale page may be served. `payload` is the request body if it has already been read.
 pub(crate) async fn run(

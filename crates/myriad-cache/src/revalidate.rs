@@ -24,7 +24,7 @@ pub(crate) enum Confirmation {
     /// The stored page can be served: it is fresh again, or remains stale.
     Page,
     /// The 304 does not confirm the page for other clients: its fields are private to one client, for this reason, or
-    /// its `Vary` differs (`None`). Each client must send its own request.
+    /// its `Vary` differs or there is no stored page (`None`). Each client must send its own request.
     Personal(Option<StoreRefusal>),
 }
 

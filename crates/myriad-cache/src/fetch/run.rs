@@ -103,8 +103,9 @@ pub(super) struct NextFetch {
     pub cause: NextCause,
 }
 
-/// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client.
-/// Returns the further fetch to start if the page must be fetched again.
+/// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client. A
+/// fetch for a request is cancelled when no client waits for it any more, with `*_ignore_client_abort` only before it
+/// was sent. Returns the further fetch to start if the page must be fetched again, otherwise `None`.
 pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
     let FetchJob {
         mut exchange,

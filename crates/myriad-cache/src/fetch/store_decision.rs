@@ -1,5 +1,5 @@
-//! Decision about a response: it is stored, confirms the stored page, or is only for the client whose request started
-//! the fetch.
+//! Decision about a response: it is stored, confirms the stored page, is only for the client whose request started
+//! the fetch, or is unusable for that client too, whose own request must then be sent.
 
 use myriad_http::content_range::ContentRange;
 use myriad_http::{Known, ResponseHead};
@@ -34,9 +34,11 @@ use myriad_store::page::PageMeta;
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
-/// Stores a response, confirms the stored page, or forwards the response to the client whose request started the fetch.
-/// First executes the purges that the response requests; a response in maintenance mode also invalidates the pages of
-/// its host. Returns the reason if the page must be fetched again.
+/// Stores a response, confirms the stored page, forwards the response to the client whose request started the fetch,
+/// or reports that this client must send its own request ([`FetchReport`]). A response that is not stored also
+/// removes the stored page if it shows that the page is no longer valid. First executes the purges that the response
+/// requests; a response in maintenance mode also invalidates the pages of its host. Returns the reason if the page
+/// must be fetched again, otherwise `None`.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -194,8 +196,9 @@ fn add_no_vary_search(cache: &CachePlace, head: &mut ResponseHead) {
     }
 }
 
-/// Confirms the stored page by the head of a 304 response. Older entries are removed if the 304 shows that the page is
-/// no longer valid. Also returns the verification that a leak in a field of the 304 needs.
+/// Confirms the stored page by the head of a 304 response, or reports that the client must send its own request.
+/// Older entries are removed if the 304 shows that the page is no longer valid. Also returns the verification that a
+/// leak in a field of the 304 needs.
 fn confirm(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -96,7 +96,7 @@ impl FetchGuard {
     }
 }
 
-/// Returns the subject of the client's certificate; `None` without a valid one.
+/// Returns the subject of the client's certificate; `None` without a certificate, and if it cannot be parsed.
 fn certificate_subject(request: &Request) -> Option<CertificateSubject> {
     let der = request.received.connection.tls()?.certificates.first()?;
     let subject = Certificate::parse(der).ok()?.subject;

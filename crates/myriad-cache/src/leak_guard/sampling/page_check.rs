@@ -133,8 +133,9 @@ fn note_unverifiable(prober: &Prober, reason: Unverifiable) {
     }
 }
 
-/// Returns whether a page depends on the browser or the address of the client, and reports this. The stored page may
-/// then differ only because another browser requested it.
+/// Returns true if a single input of the browser, or the address of the client, changes the page each time although
+/// it is not in the key, and reports this input. The stored page may then differ only because another browser
+/// requested it. False also if a request fails.
 pub(super) async fn depends_on_browser(
     prober: &Prober,
     stable: &StableRendering,

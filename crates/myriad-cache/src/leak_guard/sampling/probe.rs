@@ -135,8 +135,9 @@ impl Prober {
         Ok((stable, differs))
     }
 
-    /// Sends a request with these fields and inputs. Returns `None` if too many fetches of the zone are in progress, if
-    /// the request fails, and for a response that gives no information about the page: status 429, or 500 and above.
+    /// Sends a request with these fields and inputs. Returns `None` if too many fetches of the zone are in progress,
+    /// if the request fails or its body is not usable ([`receive`]) or takes longer than [`MAX_TIME`], and for a
+    /// response that gives no information about the page: status 429, or 500 and above.
     pub(super) async fn request(&self, base: &Fields, inputs: &[RequestInput]) -> Option<Rendering> {
         let CacheContext { origin, cache } = self.cached();
         let _permit = cache.zone.fetches.try_begin()?;
