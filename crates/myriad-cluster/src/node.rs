@@ -1,0 +1,24 @@
+//! State machine of one node of a cluster.
+//!
+//! The node does no I/O and reads no clock. The caller passes events and the time to [`ClusterNode::handle`], executes
+//! the actions of [`ClusterNode::next_action`], and calls `handle` with [`ClusterEvent::Tick`] at
+//! [`ClusterNode::next_deadline`].
+
+mod action;
+mod event;
+mod machine;
+mod message;
+mod settings;
+mod status;
+
+pub use action::{
+    ClusterAction, ClusterCommand, ExpiryReason, LogTail, MissingReceipt, PurgeAnswer, Readiness,
+    ReconnectReason,
+};
+pub use event::{
+    BatchNumber, ClusterEvent, CommandError, CommandNumber, CommandReply, LogEntry, PurgeTicket,
+};
+pub use machine::ClusterNode;
+pub use message::ClusterMessage;
+pub use settings::{ClockMs, NodeSettings, NodeStart, NodeTimings, PartitionPolicy};
+pub use status::{LinkState, MemberPresence, MemberStatus, NodeCounters, NodeStatus, PendingPurgeStatus};

@@ -1,0 +1,138 @@
+//! Messages of a node for the error log.
+
+use std::fmt;
+
+use super::{CommandError, ExpiryReason};
+use crate::record::{EntryId, NodeName, RecordError};
+
+/// Message for the error log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ClusterMessage {
+    /// An entry of the log is not a record of this cluster.
+    InvalidRecord {
+        /// ID of the entry.
+        id: EntryId,
+        /// Reason.
+        error: RecordError,
+    },
+    /// A value in the list of members is not a member record.
+    InvalidMember {
+        /// Name of the member.
+        node: NodeName,
+        /// Reason.
+        error: RecordError,
+    },
+    /// A receipt is invalid.
+    InvalidReceipt(RecordError),
+    /// The position file is invalid.
+    InvalidPosition(RecordError),
+    /// The log contains only entries that are not records of this cluster.
+    ForeignLog,
+    /// All pages become stale.
+    EverythingExpired(ExpiryReason),
+    /// The log lost records that this node has applied. The pages of this node remain valid.
+    LogRewound {
+        /// Position of this node.
+        from: EntryId,
+        /// Newest common record.
+        to: EntryId,
+    },
+    /// The log was empty; this node started it again. Nodes with the same position keep their pages.
+    LogRestarted(EntryId),
+    /// A command failed.
+    CommandFailed {
+        /// Name of the command.
+        command: &'static str,
+        /// Reason.
+        error: CommandError,
+    },
+    /// A command has had no reply for too long.
+    NoReply,
+    /// Another process uses the name of this node.
+    NameTaken,
+    /// The other process with the name of this node has stopped.
+    NameFree,
+    /// The node does not receive all purges; pages are limited to the age that `partition` permits.
+    Partitioned,
+    /// The node receives all purges again.
+    PartitionEnded,
+    /// A member was removed because it was silent for too long.
+    MemberRemoved(NodeName),
+    /// A purge is too large for the log, and was replaced by a purge of everything.
+    PurgeTooLarge(usize),
+    /// The position file could not be written.
+    PositionNotStored,
+}
+
+impl ClusterMessage {
+    /// Returns true for an event of normal operation, false for a problem.
+    pub fn is_notice(&self) -> bool {
+        matches!(
+            self,
+            Self::LogRewound { .. }
+                | Self::LogRestarted(_)
+                | Self::NameFree
+                | Self::PartitionEnded
+                | Self::MemberRemoved(_)
+                | Self::EverythingExpired(ExpiryReason::Requested)
+        )
+    }
+}
+
+impl fmt::Display for ClusterMessage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::InvalidRecord { id, error } => write!(
+                f,
+                "entry {id} of the purge log ignored: {error}; check that all nodes have the same secret and that no other program writes to this key"
+            ),
+            Self::InvalidMember { node, error } => write!(f, "member record of \"{node}\" ignored: {error}"),
+            Self::InvalidReceipt(error) => write!(f, "receipt ignored: {error}"),
+            Self::InvalidPosition(error) => {
+                write!(f, "file with the position in the purge log ignored: {error}; stored pages become stale")
+            }
+            Self::ForeignLog => f.write_str(
+                "the purge log has only entries of another cluster or secret; this node continues alone; correct \"secret_file\" or the cluster's name",
+            ),
+            Self::EverythingExpired(reason) => write!(f, "all stored pages become stale: {reason}"),
+            Self::LogRewound { from, to } => write!(
+                f,
+                "the purge log lost the records after {to}; this node had applied them up to {from} and appends lost purges again"
+            ),
+            Self::LogRestarted(id) => {
+                write!(f, "the purge log was empty and restarts at {id}; nodes at the same position keep their pages")
+            }
+            Self::CommandFailed { command, error } => write!(f, "{command} failed: {error}"),
+            Self::NoReply => f.write_str("the server did not reply in time; connecting again"),
+            Self::NameTaken => f.write_str(
+                "another process uses the name of this node; this process appends no purges until the other one stops; give each node its own name",
+            ),
+            Self::NameFree => f.write_str("the name of this node is free again; this process continues as its owner"),
+            Self::Partitioned => f.write_str(
+                "purges of other nodes may be missing: the connection or a member is silent; stored pages are limited as \"partition\" defines",
+            ),
+            Self::PartitionEnded => f.write_str("purges of all nodes are received again"),
+            Self::MemberRemoved(node) => write!(f, "member \"{node}\" removed: it was silent for too long"),
+            Self::PurgeTooLarge(bytes) => {
+                write!(f, "a purge of {bytes} bytes exceeds the limit of the purge log; all pages of all nodes become stale instead")
+            }
+            Self::PositionNotStored => f.write_str(
+                "the file with the position in the purge log could not be written; after a restart, more pages become stale than necessary",
+            ),
+        }
+    }
+}
+
+impl fmt::Display for CommandError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OutOfMemory => f.write_str("the server's memory limit is reached; raise \"maxmemory\""),
+            Self::NotWritable => f.write_str("the server does not accept writes at present"),
+            Self::Denied(text) => write!(f, "access denied ({text}); check the password and the ACL"),
+            Self::Unsupported(text) => {
+                write!(f, "not supported by the server ({text}); Redis 6.2 or Valkey 7.2 is required")
+            }
+            Self::Other(text) => f.write_str(text),
+        }
+    }
+}

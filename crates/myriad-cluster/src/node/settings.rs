@@ -1,0 +1,100 @@
+//! Settings of a node.
+
+use crate::record::{ClusterSecret, NodeName, StartId};
+
+/// Milliseconds of a clock that is never set and that counts while the machine is suspended: `CLOCK_BOOTTIME`.
+pub type ClockMs = u64;
+
+/// Rule for stored pages while the node cannot receive purges (`partition=`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PartitionPolicy {
+    /// Serve a stored page until it may have missed a purge for this time, in milliseconds. A value below
+    /// [`NodeTimings::detection_ms`] has the effect of `detection_ms`.
+    Serve {
+        /// The bound.
+        bound_ms: u64,
+    },
+    /// Revalidate every page as soon as the partition is detected.
+    Strict,
+}
+
+/// Intervals and limits. Production uses the default.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NodeTimings {
+    /// Interval of member records, of reads of the members, and of checks of the position, in milliseconds.
+    pub heartbeat_ms: u64,
+    /// Duration for which a read waits for new records, in milliseconds.
+    pub read_wait_ms: u64,
+    /// Time after which a command without a reply means that the connection is lost, in milliseconds. For reads, it
+    /// begins after `read_wait_ms`.
+    pub reply_ms: u64,
+    /// Time without confirmation that all purges were received after which a partition is detected, in milliseconds.
+    pub detection_ms: u64,
+    /// Time without a new member record after which a member is reported as silent, in milliseconds.
+    pub silent_ms: u64,
+    /// Time without a new member record after which a member is removed, in milliseconds.
+    pub remove_ms: u64,
+    /// Age of records that are removed from the log, in milliseconds.
+    pub trim_ms: u64,
+    /// Number of records above which the oldest are removed from the log.
+    pub max_log_records: u64,
+    /// Number of records whose tags are kept in memory.
+    pub history_records: usize,
+    /// Time for which purges are kept in memory so that they can be appended again, in milliseconds.
+    pub retain_ms: u64,
+    /// Maximum size of these purges, in bytes.
+    pub retain_bytes: usize,
+    /// Minimum interval between two writes of the position file, in milliseconds.
+    pub store_ms: u64,
+}
+
+impl Default for NodeTimings {
+    fn default() -> Self {
+        Self {
+            heartbeat_ms: 1000,
+            read_wait_ms: 1000,
+            reply_ms: 3000,
+            detection_ms: 5000,
+            silent_ms: 10_000,
+            remove_ms: 3_600_000,
+            trim_ms: 3_600_000,
+            max_log_records: 100_000,
+            history_records: 4096,
+            retain_ms: 300_000,
+            retain_bytes: 4 << 20,
+            store_ms: 1000,
+        }
+    }
+}
+
+/// Settings of a node.
+#[derive(Clone, Debug)]
+pub struct NodeSettings {
+    /// Name of the node, unique in its cluster.
+    pub node: NodeName,
+    /// The cluster's secret; also has the cluster's name.
+    pub secret: ClusterSecret,
+    /// Rule for stored pages during a partition.
+    pub partition: PartitionPolicy,
+    /// Address of the node, for display.
+    pub address: String,
+    /// Version of the software, for display.
+    pub software: String,
+    /// Intervals and limits.
+    pub timings: NodeTimings,
+}
+
+/// State of a node when its process starts.
+#[derive(Clone, Debug)]
+pub struct NodeStart {
+    /// Random number of this process lifetime.
+    pub start: StartId,
+    /// Identifies the current boot of the machine (`/proc/sys/kernel/random/boot_id`).
+    pub boot: [u8; 16],
+    /// Contents of the position file; `None` if there is no file.
+    pub stored: Option<Vec<u8>>,
+    /// True if zones have pages on disk that were stored before this start, or if pages in memory outlived the node.
+    pub has_pages: bool,
+    /// Seed of random delays.
+    pub seed: u64,
+}

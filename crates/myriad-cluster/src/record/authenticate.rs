@@ -1,0 +1,163 @@
+//! The cluster's secret, and the tags that authenticate values.
+
+use std::fmt;
+
+use aws_lc_rs::hmac;
+
+use super::{NodeName, RecordTag};
+
+/// Minimum length of a cluster's secret, in bytes.
+const MIN_SECRET: usize = 16;
+
+/// Length of a tag, in bytes.
+const TAG: usize = 32;
+
+/// Reason for which a value is not a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RecordError {
+    /// The tag is missing or wrong: another secret, another cluster's or key's value, or a value that was changed.
+    NotAuthentic,
+    /// The value is authentic, but its format is invalid.
+    Malformed,
+    /// The value is authentic, but a newer version of Myriad wrote it in a format that this version cannot read.
+    NewerVersion,
+}
+
+impl fmt::Display for RecordError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NotAuthentic => "not authenticated by the cluster's secret",
+            Self::Malformed => "invalid format",
+            Self::NewerVersion => "written by a newer version of Myriad",
+        })
+    }
+}
+
+impl std::error::Error for RecordError {}
+
+/// Place to which a value belongs; the tag covers it.
+#[derive(Clone, Copy, Debug)]
+pub enum RecordContext<'a> {
+    /// Log of purges.
+    Log,
+    /// Member record of this node.
+    Member(&'a NodeName),
+    /// Receipts for purges of this node.
+    Receipts(&'a NodeName),
+    /// File with the position of this node.
+    Stored(&'a NodeName),
+}
+
+impl RecordContext<'_> {
+    fn label(&self) -> (u8, &str) {
+        match self {
+            Self::Log => (1, ""),
+            Self::Member(node) => (2, node.as_str()),
+            Self::Receipts(node) => (3, node.as_str()),
+            Self::Stored(node) => (4, node.as_str()),
+        }
+    }
+}
+
+/// Secret of a cluster, as the key that authenticates values.
+#[derive(Clone)]
+pub struct ClusterSecret {
+    key: hmac::Key,
+    cluster: NodeName,
+}
+
+impl fmt::Debug for ClusterSecret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ClusterSecret({})", self.cluster)
+    }
+}
+
+impl ClusterSecret {
+    /// Derives the key of the cluster named `cluster` from its secret. `None` if the secret has less than 16 bytes.
+    pub fn new(cluster: &NodeName, secret: &[u8]) -> Option<Self> {
+        if secret.len() < MIN_SECRET {
+            return None;
+        }
+        let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let derived = hmac::sign(&root, b"myriad cluster v1: authentication of records");
+        Some(Self { key: hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref()), cluster: cluster.clone() })
+    }
+
+    /// Returns the name of the cluster.
+    pub fn cluster(&self) -> &NodeName {
+        &self.cluster
+    }
+
+    /// Appends the tag to a value, and returns the tag.
+    pub(super) fn seal(&self, context: RecordContext<'_>, value: &mut Vec<u8>) -> RecordTag {
+        let tag =
+            RecordTag(self.context(context, value).sign().as_ref().try_into().expect("SHA-256 has 32 bytes"));
+        value.extend_from_slice(&tag.0);
+        tag
+    }
+
+    /// Returns a value without its tag, and the tag.
+    pub(super) fn open<'a>(
+        &self,
+        context: RecordContext<'_>,
+        value: &'a [u8],
+    ) -> Result<(&'a [u8], RecordTag), RecordError> {
+        let (body, tag) = value.split_last_chunk::<TAG>().ok_or(RecordError::NotAuthentic)?;
+        let expected = self.context(context, body).sign();
+        aws_lc_rs::constant_time::verify_slices_are_equal(expected.as_ref(), tag)
+            .map_err(|_| RecordError::NotAuthentic)?;
+        Ok((body, RecordTag(*tag)))
+    }
+
+    /// Computes the tag of a value in its context. Each part before the last has its length, so that no two contexts
+    /// give the same input.
+    fn context(&self, context: RecordContext<'_>, value: &[u8]) -> hmac::Context {
+        let (kind, owner) = context.label();
+        let mut tag = hmac::Context::with_key(&self.key);
+        tag.update(&[kind]);
+        for name in [self.cluster.as_str(), owner] {
+            tag.update(&[name.len() as u8]);
+            tag.update(name.as_bytes());
+        }
+        tag.update(value);
+        tag
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(cluster: &str, bytes: &[u8]) -> ClusterSecret {
+        ClusterSecret::new(&NodeName::new(cluster).unwrap(), bytes).unwrap()
+    }
+
+    #[test]
+    fn values_are_bound_to_secret_cluster_kind_and_node() {
+        let (a, b) = (NodeName::new("a").unwrap(), NodeName::new("b").unwrap());
+        let ours = secret("shop", &[7; 16]);
+        let mut value = b"value".to_vec();
+        let tag = ours.seal(RecordContext::Member(&a), &mut value);
+        assert_eq!(ours.open(RecordContext::Member(&a), &value), Ok((&b"value"[..], tag)));
+        for (reader, context) in [
+            (&ours, RecordContext::Member(&b)),
+            (&ours, RecordContext::Receipts(&a)),
+            (&ours, RecordContext::Log),
+            (&secret("shop", &[8; 16]), RecordContext::Member(&a)),
+            (&secret("blog", &[7; 16]), RecordContext::Member(&a)),
+        ] {
+            assert_eq!(reader.open(context, &value), Err(RecordError::NotAuthentic));
+        }
+        for at in 0..value.len() {
+            let mut changed = value.clone();
+            changed[at] ^= 1;
+            assert_eq!(ours.open(RecordContext::Member(&a), &changed), Err(RecordError::NotAuthentic));
+        }
+        assert_eq!(ours.open(RecordContext::Member(&a), &value[..31]), Err(RecordError::NotAuthentic));
+    }
+
+    #[test]
+    fn short_secrets_are_refused() {
+        assert!(ClusterSecret::new(&NodeName::new("shop").unwrap(), &[1; 15]).is_none());
+    }
+}
