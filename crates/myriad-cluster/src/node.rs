@@ -5,11 +5,24 @@
 //! [`ClusterNode::next_deadline`].
 
 mod action;
+mod apply;
+mod bug;
+mod commands;
+mod contact;
+mod deliver;
 mod event;
+mod follow;
+mod history;
 mod machine;
+mod members;
 mod message;
+mod outbox;
+mod replies;
+mod schedule;
+mod search;
 mod settings;
 mod status;
+mod upkeep;
 
 pub use action::{
     ClusterAction, ClusterCommand, ExpiryReason, LogTail, MissingReceipt, PurgeAnswer, Readiness,

@@ -1,38 +1,176 @@
-//! The state machine.
+//! The state of a node, and the order in which events change it.
 
 use std::collections::VecDeque;
 
+use hashbrown::HashMap;
+
+use super::apply::ApplyQueue;
+use super::bug::SeededBug;
+use super::commands::{CommandKind, CommandTable};
+use super::contact::ContactState;
+use super::history::LogHistory;
+use super::members::MemberTable;
+use super::outbox::PurgeOutbox;
+use super::schedule::UpkeepState;
+use super::search::SearchState;
 use super::{
-    ClockMs, ClusterAction, ClusterEvent, LinkState, NodeCounters, NodeSettings, NodeStart, NodeStatus,
-    Readiness,
+    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterMessage, LinkState, LogTail,
+    NodeCounters, NodeSettings, NodeStart, NodeStatus, ReconnectReason,
 };
+use crate::record::{EntryId, LogPosition, LogRecord, NodeName, RecordError, RecordTag, StartId, StoredNode};
+
+/// Record that is being appended.
+#[derive(Debug)]
+pub(super) struct UnconfirmedAppend {
+    pub(super) record: LogRecord,
+    pub(super) tag: RecordTag,
+}
 
 /// One node of a cluster.
+///
+/// # Log
+///
+/// Purges are records of one stream, the log. Each record has the tag of its predecessor, and is appended only if its
+/// predecessor is the newest record. A node that has read a record has therefore read everything before it, in this log
+/// or in the one from which the log was continued. [`LinkState`] shows the states of reading.
+///
+/// Valkey may lose the end of the log (failover, restart) or the whole log. A node notices this at the next check, once
+/// per second: the record of its position is missing. It reads backwards to the newest record that it has applied, and
+/// continues there. It has applied more than the log contains, so it has no gap, and it appends the lost purges again. If
+/// the log is empty, the first node appends a record after its own position: for nodes at the same position, nothing is
+/// missing. A node that finds no common record has a gap: all its pages become stale.
+///
+/// # Receipts
+///
+/// Records are applied in order ([`ApplyQueue`]). Once a record is applied and durable, the node sends receipts to the
+/// nodes that requested its purges, and its position moves. The member record has the position, too, and replaces lost
+/// receipts. A node keeps its own purges until every member has confirmed them, across restarts.
+///
+/// # Partitions
+///
+/// Every member record says up to when the member's purges are in the log ([`MemberTable`]). A node that has these records
+/// and has then read the log to its end has every purge up to the oldest of these times. [`ContactState`] limits pages if
+/// this time is too old, whatever the cause: no connection to Valkey, a primary that was replaced, a member that is
+/// separated or dead.
 #[derive(Debug)]
 pub struct ClusterNode {
-    settings: NodeSettings,
-    actions: VecDeque<ClusterAction>,
-    link: LinkState,
-    readiness: Readiness,
-    counters: NodeCounters,
+    pub(super) settings: NodeSettings,
+    pub(super) start: StartId,
+    pub(super) boot: [u8; 16],
+    pub(super) has_pages: bool,
+    pub(super) random: fastrand::Rng,
+    pub(super) actions: VecDeque<ClusterAction>,
+    pub(super) commands: CommandTable,
+    pub(super) link: LinkState,
+    pub(super) search: SearchState,
+    pub(super) history: LogHistory,
+    pub(super) queue: ApplyQueue,
+    pub(super) applied: Option<LogPosition>,
+    pub(super) tail: Option<LogTail>,
+    pub(super) outbox: PurgeOutbox,
+    pub(super) append: Option<UnconfirmedAppend>,
+    pub(super) append_at: ClockMs,
+    pub(super) lost_races: u32,
+    pub(super) last_sequence: u64,
+    pub(super) last_batch: u64,
+    pub(super) members: MemberTable,
+    pub(super) member_positions: HashMap<NodeName, LogPosition>,
+    pub(super) contact: ContactState,
+    pub(super) is_replayed: bool,
+    pub(super) receipts_after: EntryId,
+    pub(super) upkeep: UpkeepState,
+    pub(super) counters: NodeCounters,
+    pub(super) bug: Option<SeededBug>,
 }
 
 impl ClusterNode {
     /// Creates a node at the start of its process.
     pub fn new(settings: NodeSettings, start: NodeStart, now: ClockMs) -> Self {
-        drop(start);
-        Self {
-            settings,
-            actions: VecDeque::new(),
+        let mut actions = VecDeque::new();
+        let stored = start.stored.as_deref().and_then(|bytes| {
+            StoredNode::decode(&settings.secret, &settings.node, bytes)
+                .map_err(|error| {
+                    actions.push_back(ClusterAction::Log(ClusterMessage::InvalidPosition(error)))
+                })
+                .ok()
+        });
+        let fresh_at =
+            stored.as_ref().filter(|stored| stored.boot == start.boot).and_then(|stored| stored.fresh_at);
+        let mut node = Self {
+            start: start.start,
+            boot: start.boot,
+            has_pages: start.has_pages,
+            random: fastrand::Rng::with_seed(start.seed),
+            actions,
+            commands: CommandTable::default(),
             link: LinkState::Disconnected,
-            readiness: Readiness::StaleBefore(now),
+            search: SearchState::default(),
+            history: LogHistory::new(settings.timings.history_records),
+            queue: ApplyQueue::default(),
+            applied: None,
+            tail: None,
+            outbox: PurgeOutbox::default(),
+            append: None,
+            append_at: now,
+            lost_races: 0,
+            last_sequence: 0,
+            last_batch: 0,
+            members: MemberTable::default(),
+            member_positions: HashMap::new(),
+            contact: ContactState::new(
+                settings.partition,
+                settings.timings.detection_ms,
+                fresh_at.filter(|&fresh_at| fresh_at <= now),
+                now,
+            ),
+            is_replayed: false,
+            receipts_after: EntryId::ZERO,
+            upkeep: UpkeepState::new(now),
             counters: NodeCounters::default(),
+            bug: None,
+            settings,
+        };
+        if let Some(stored) = stored {
+            node.restore(stored, now);
         }
+        node
     }
 
     /// Handles an event at the time `now`. Times never decrease.
     pub fn handle(&mut self, event: ClusterEvent, now: ClockMs) {
-        let _ = (event, now, &self.settings);
+        if self.upkeep.has_stopped() {
+            return;
+        }
+        match event {
+            ClusterEvent::Purge { ticket, zone, body, wait_ms } => {
+                self.request_purge(ticket, zone, body, wait_ms, now);
+            }
+            ClusterEvent::PurgeDurable(ticket) => {
+                if let Some(purge) = self.outbox.note_durable(ticket) {
+                    self.queue.note_durable(purge);
+                }
+            }
+            ClusterEvent::Applied(batch) => self.queue.confirm(batch),
+            ClusterEvent::PositionStored { number, is_stored } => self.end_store(number, is_stored),
+            ClusterEvent::Connected => self.connect(now),
+            ClusterEvent::Disconnected => {
+                self.counters.disconnects += u64::from(self.link != LinkState::Disconnected);
+                self.disconnect();
+            }
+            ClusterEvent::Reply { command, reply } => {
+                if let Some(sent) = self.commands.take(command) {
+                    self.handle_reply(sent, reply, now);
+                }
+            }
+            ClusterEvent::Forget(node) => {
+                if self.members.forget(&node, now) {
+                    self.remove_member(node, now);
+                }
+            }
+            ClusterEvent::Shutdown { is_leaving } => self.upkeep.begin_shutdown(is_leaving, now),
+            ClusterEvent::Tick => {}
+        }
+        self.step(now);
     }
 
     /// Returns the next action that the caller must execute.
@@ -40,24 +178,146 @@ impl ClusterNode {
         self.actions.pop_front()
     }
 
-    /// Returns the time at which [`ClusterEvent::Tick`] is due; `None` if only other events change the state.
+    /// Returns the time at which [`ClusterEvent::Tick`] is due; `None` if only other events change the state. It may be
+    /// in the past.
     pub fn next_deadline(&self) -> Option<ClockMs> {
-        None
+        let mut times = [
+            self.contact.deadline(),
+            self.outbox.answer_due_at(),
+            self.upkeep.store_due_at(&self.settings.timings),
+            self.upkeep.shutdown_due_at(),
+            None,
+            None,
+        ];
+        if self.link != LinkState::Disconnected {
+            times[4] = self.commands.deadline().min_some(self.upkeep.heartbeat_due_at());
+            times[5] = self.reading_due_at().min_some(self.append_due_at());
+        }
+        times.into_iter().flatten().min()
     }
 
     /// Returns the status at the time `now`.
-    pub fn status(&self, _now: ClockMs) -> NodeStatus {
+    pub fn status(&self, now: ClockMs) -> NodeStatus {
+        let expected: Vec<&NodeName> = self.members.expected().map(|(node, _)| node).collect();
+        let (pending_count, pending) = self.outbox.status(&expected, now);
         NodeStatus {
             link: self.link,
-            read: None,
-            applied: None,
-            behind_ms: None,
-            readiness: self.readiness,
-            is_name_taken: false,
-            members: Vec::new(),
-            pending: Vec::new(),
-            pending_count: 0,
+            read: self.history.position().map(|position| position.id),
+            applied: self.applied.map(|position| position.id),
+            behind_ms: self.contact.fresh_at().map(|fresh_at| now.saturating_sub(fresh_at)),
+            readiness: self.contact.readiness(),
+            is_name_taken: self.upkeep.is_name_taken(),
+            members: self.members.status(self.settings.timings.silent_ms, now),
+            pending,
+            pending_count,
             counters: self.counters,
+        }
+    }
+
+    /// Does everything that is due.
+    fn step(&mut self, now: ClockMs) {
+        self.finish_applied(now);
+        if self.link != LinkState::Disconnected {
+            if self.commands.deadline().is_some_and(|deadline| deadline <= now) {
+                self.log(ClusterMessage::NoReply);
+                self.reconnect(ReconnectReason::NoReply);
+            } else {
+                self.step_heartbeat(now);
+                self.step_reading(now);
+                self.step_append(now);
+            }
+        }
+        self.step_answers(now);
+        self.step_readiness(now);
+        self.step_store(now);
+        self.step_shutdown(now);
+        let timings = &self.settings.timings;
+        self.history.release(now.saturating_sub(timings.retain_ms), timings.retain_bytes);
+    }
+
+    fn step_readiness(&mut self, now: ClockMs) {
+        if let Some(readiness) = self.contact.update(now) {
+            self.actions.push_back(ClusterAction::SetReadiness(readiness));
+        }
+        if let Some(is_partitioned) = self.contact.take_partition_change() {
+            self.counters.partitions += u64::from(is_partitioned);
+            self.log(if is_partitioned {
+                ClusterMessage::Partitioned
+            } else {
+                ClusterMessage::PartitionEnded
+            });
+        }
+    }
+
+    fn connect(&mut self, now: ClockMs) {
+        self.disconnect();
+        self.link =
+            if self.history.position().is_some() { LinkState::Checking } else { LinkState::Searching };
+        self.search = SearchState::default();
+        self.receipts_after = EntryId::ZERO;
+        self.append_at = now;
+        self.upkeep.request_heartbeat(now);
+    }
+
+    fn disconnect(&mut self) {
+        self.link = LinkState::Disconnected;
+        self.commands.clear();
+        self.append = None;
+        self.tail = None;
+    }
+
+    /// Requires new connections.
+    pub(super) fn reconnect(&mut self, reason: ReconnectReason) {
+        self.disconnect();
+        self.counters.disconnects += 1;
+        self.actions.push_back(ClusterAction::Reconnect(reason));
+    }
+
+    /// Sends a command.
+    pub(super) fn send(&mut self, kind: CommandKind, what: ClusterCommand, now: ClockMs) {
+        let wait_ms = if let ClusterCommand::Read { wait_ms, .. } = what { wait_ms } else { 0 };
+        let command = self.commands.add(kind, wait_ms + self.settings.timings.reply_ms, now);
+        self.actions.push_back(ClusterAction::Send { command, what });
+    }
+
+    /// Writes a message to the error log.
+    pub(super) fn log(&mut self, message: ClusterMessage) {
+        self.actions.push_back(ClusterAction::Log(message));
+    }
+
+    /// Notes that a value is not a valid record.
+    pub(super) fn refuse(&mut self, message: ClusterMessage) {
+        self.counters.values_refused += 1;
+        self.log(message);
+    }
+
+    /// Returns the number of the next action that the caller confirms.
+    pub(super) fn next_batch(&mut self) -> BatchNumber {
+        self.last_batch += 1;
+        BatchNumber(self.last_batch)
+    }
+
+    /// Decodes a record of the log.
+    pub(super) fn decode(&self, id: EntryId, bytes: &[u8]) -> Result<(LogRecord, RecordTag), RecordError> {
+        LogRecord::decode(&self.settings.secret, id, bytes)
+    }
+
+    /// Returns true if a test has put this bug into the node.
+    pub(super) fn has_bug(&self, bug: SeededBug) -> bool {
+        cfg!(test) && self.bug == Some(bug)
+    }
+}
+
+/// Minimum of two optional times.
+trait MinTime {
+    fn min_some(self, other: Self) -> Self;
+}
+
+impl MinTime for Option<ClockMs> {
+    fn min_some(self, other: Self) -> Self {
+        match (self, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
         }
     }
 }

@@ -23,6 +23,9 @@ pub struct MemberRecord {
     /// Number of records that this lifetime wrote. Readers compare it only with its earlier values, so that clocks of
     /// different machines need not agree.
     pub counter: u64,
+    /// Counter of the newest record whose write Valkey had confirmed when this record was made. It is a lower bound for the
+    /// time at which this record was made.
+    pub confirmed: u64,
     /// State of the node.
     pub state: MemberState,
     /// Position up to which all purges are applied and durable; `None` before the node has joined.
@@ -42,6 +45,7 @@ impl MemberRecord {
         writer.byte(VERSION);
         writer.start(self.start);
         writer.u64(self.counter);
+        writer.u64(self.confirmed);
         writer.byte(u8::from(self.state == MemberState::Left));
         writer.u32(self.unsent_for_ms);
         writer.byte(u8::from(self.applied.is_some()));
@@ -65,6 +69,7 @@ impl MemberRecord {
         }
         let start = reader.start()?;
         let counter = reader.u64()?;
+        let confirmed = reader.u64()?;
         let state = match reader.byte()? {
             0 => MemberState::Active,
             1 => MemberState::Left,
@@ -77,6 +82,6 @@ impl MemberRecord {
             _ => return Err(RecordError::Malformed),
         };
         let (address, software) = (reader.text(MAX_TEXT)?, reader.text(MAX_TEXT)?);
-        Ok(Self { start, counter, state, applied, unsent_for_ms, address, software })
+        Ok(Self { start, counter, confirmed, state, applied, unsent_for_ms, address, software })
     }
 }

@@ -24,8 +24,8 @@ pub struct StoredNode {
     pub boot: [u8; 16],
     /// Time up to which the node had applied every purge of every member, in milliseconds of the clock of `boot`.
     pub fresh_at: Option<u64>,
-    /// Position up to which all purges are applied and durable.
-    pub applied: LogPosition,
+    /// Position up to which all purges are applied and durable; `None` if the node had not joined.
+    pub applied: Option<LogPosition>,
     /// Newest records of the history up to `applied`, oldest first.
     pub records: Vec<StoredRecord>,
     /// Own purges that not all members have confirmed.
@@ -40,7 +40,8 @@ impl StoredNode {
         writer.start(StartId(self.boot));
         writer.byte(u8::from(self.fresh_at.is_some()));
         writer.u64(self.fresh_at.unwrap_or(0));
-        writer.position(self.applied);
+        writer.byte(u8::from(self.applied.is_some()));
+        writer.position(self.applied.unwrap_or(LogPosition::START));
         writer.u32(self.records.len() as u32);
         for record in &self.records {
             writer.position(record.position);
@@ -67,12 +68,19 @@ impl StoredNode {
         let boot = reader.start()?.0;
         let has_fresh = reader.byte()? == 1;
         let fresh_at = reader.u64()?;
+        let has_applied = reader.byte()? == 1;
         let applied = reader.position()?;
         let records = reader.items(MAX_RECORDS, |reader| {
             Ok(StoredRecord { position: reader.position()?, predecessor: reader.position()? })
         })?;
         let pending = reader.items(MAX_PENDING, read_purge)?;
         reader.finish()?;
-        Ok(Self { boot, fresh_at: has_fresh.then_some(fresh_at), applied, records, pending })
+        Ok(Self {
+            boot,
+            fresh_at: has_fresh.then_some(fresh_at),
+            applied: has_applied.then_some(applied),
+            records,
+            pending,
+        })
     }
 }

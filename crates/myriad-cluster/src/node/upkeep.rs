@@ -1,0 +1,209 @@
+//! Regular work of a node: its member record, the length of the log, the position file, and the end of the process.
+
+use super::bug::SeededBug;
+use super::commands::CommandKind;
+use super::schedule::{RivalRecord, StopState};
+use super::{BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, LinkState};
+use crate::record::{MemberRecord, MemberState, NodeName, StoredNode};
+
+/// Number of records in the position file.
+const STORED_RECORDS: usize = 256;
+/// Time for the last write of the position file, in milliseconds.
+const LAST_STORE_MS: u64 = 1000;
+/// Number of samples of the position with which the log is trimmed by age.
+const TRIM_SAMPLES: u64 = 60;
+
+impl ClusterNode {
+    /// Reads the members when that is due; what depends on them follows with the reply.
+    pub(super) fn step_heartbeat(&mut self, now: ClockMs) {
+        if now < self.upkeep.heartbeat_at {
+            return;
+        }
+        self.upkeep.heartbeat_at = now + self.settings.timings.heartbeat_ms;
+        if !self.commands.has(|kind| *kind == CommandKind::Members) {
+            self.send(CommandKind::Members, ClusterCommand::ReadMembers, now);
+        }
+        self.trim(now);
+    }
+
+    /// Writes the member record and checks the position, after a reply with the members that was requested at `sent_at`.
+    pub(super) fn after_members(&mut self, sent_at: ClockMs, now: ClockMs) {
+        if !self.upkeep.is_name_taken() && !self.upkeep.is_leaving() {
+            self.write_member(MemberState::Active, now);
+        }
+        if self.link == LinkState::Following
+            && !self.commands.has(|kind| matches!(kind, CommandKind::Check { .. }))
+        {
+            let complete_to = if self.has_bug(SeededBug::SilentMembersTrusted) {
+                Some(sent_at)
+            } else {
+                self.members.complete_to(sent_at).filter(|_| !self.upkeep.is_name_taken())
+            };
+            self.send_check(complete_to, now);
+        }
+    }
+
+    fn write_member(&mut self, state: MemberState, now: ClockMs) -> bool {
+        if self.commands.has(|kind| matches!(kind, CommandKind::Member { .. })) {
+            return false;
+        }
+        self.upkeep.sent_counter += 1;
+        let counter = self.upkeep.sent_counter;
+        let record = MemberRecord {
+            start: self.start,
+            counter,
+            confirmed: self.upkeep.confirmed_counter,
+            state,
+            applied: self.applied,
+            // In other states, the log may have lost purges without a notice of this node.
+            unsent_for_ms: if self.link == LinkState::Following {
+                self.outbox.unsent_for_ms(now)
+            } else {
+                u32::MAX
+            },
+            address: self.settings.address.clone(),
+            software: self.settings.software.clone(),
+        };
+        let record = record.encode(&self.settings.secret, &self.settings.node);
+        self.send(CommandKind::Member { counter }, ClusterCommand::WriteMember { record }, now);
+        true
+    }
+
+    /// Compares the stored record of this node's name with the own one.
+    pub(super) fn check_name(&mut self, stored: Option<&MemberRecord>, now: ClockMs) {
+        let other = stored.filter(|record| {
+            // Before the first confirmed write, the record is that of an earlier lifetime.
+            record.start != self.start
+                && record.state == MemberState::Active
+                && self.upkeep.confirmed_counter > 0
+        });
+        let silent_ms = self.settings.timings.silent_ms;
+        match (other, &mut self.upkeep.rival) {
+            (None, None) => {}
+            (None, rival) => {
+                *rival = None;
+                self.log(ClusterMessage::NameFree);
+            }
+            (Some(record), None) => {
+                let rival = RivalRecord { start: record.start, counter: record.counter, changed_at: now };
+                self.upkeep.rival = Some(rival);
+                self.log(ClusterMessage::NameTaken);
+            }
+            (Some(record), Some(rival)) if (record.start, record.counter) != (rival.start, rival.counter) => {
+                *rival = RivalRecord { start: record.start, counter: record.counter, changed_at: now };
+            }
+            (Some(_), Some(rival)) if now.saturating_sub(rival.changed_at) >= silent_ms => {
+                self.upkeep.rival = None;
+                self.upkeep.confirmed_counter = 0;
+                self.log(ClusterMessage::NameFree);
+            }
+            (Some(_), Some(_)) => {}
+        }
+    }
+
+    /// Removes the record of a member.
+    pub(super) fn remove_member(&mut self, node: NodeName, now: ClockMs) {
+        self.member_positions.remove(&node);
+        self.outbox.change_all();
+        if self.link != LinkState::Disconnected {
+            self.send(CommandKind::Other("HDEL"), ClusterCommand::RemoveMember { node }, now);
+        }
+    }
+
+    /// Removes records from the log that are too old.
+    fn trim(&mut self, now: ClockMs) {
+        let trim_ms = self.settings.timings.trim_ms;
+        if now < self.upkeep.sample_at || self.link != LinkState::Following {
+            return;
+        }
+        self.upkeep.sample_at = now + trim_ms / TRIM_SAMPLES;
+        if let Some(position) = self.history.position() {
+            self.upkeep.samples.push_back((now, position.id));
+        }
+        let mut before = None;
+        while let Some(&(at, id)) = self.upkeep.samples.front()
+            && now - at >= trim_ms
+        {
+            self.upkeep.samples.pop_front();
+            before = Some(id);
+        }
+        if let Some(before) = before {
+            self.send(CommandKind::Other("XTRIM"), ClusterCommand::Trim { before }, now);
+        }
+    }
+
+    /// Writes the position file when that is due.
+    pub(super) fn step_store(&mut self, now: ClockMs) {
+        if self.upkeep.store_due_at(&self.settings.timings).is_some_and(|due_at| due_at <= now) {
+            self.store(now);
+        }
+    }
+
+    fn store(&mut self, now: ClockMs) {
+        let stored = StoredNode {
+            boot: self.boot,
+            fresh_at: self.contact.fresh_at(),
+            applied: self.applied,
+            records: self
+                .applied
+                .map_or_else(Vec::new, |applied| self.history.stored(applied, STORED_RECORDS)),
+            pending: self.outbox.stored(),
+        };
+        let contents = stored.encode(&self.settings.secret, &self.settings.node);
+        let number = self.next_batch();
+        self.upkeep.has_change = false;
+        self.upkeep.store = Some(number);
+        self.upkeep.stored_at = now;
+        self.actions.push_back(ClusterAction::StorePosition { number, contents });
+    }
+
+    /// Handles the end of a write of the position file.
+    pub(super) fn end_store(&mut self, number: BatchNumber, is_stored: bool) {
+        if self.upkeep.store == Some(number) {
+            self.upkeep.store = None;
+            if !is_stored {
+                self.upkeep.has_change = true;
+                self.log(ClusterMessage::PositionNotStored);
+            }
+        }
+    }
+
+    /// Continues the stop of the process.
+    pub(super) fn step_shutdown(&mut self, now: ClockMs) {
+        let is_connected = self.link != LinkState::Disconnected;
+        if let StopState::Sending { is_leaving, until } = self.upkeep.stop {
+            let is_sent = !self.outbox.has_unsent();
+            if is_connected && !is_sent && now < until {
+                return;
+            }
+            // A node with purges that are not in the log does not leave: it counts as silent for the others.
+            let may_leave =
+                is_leaving && is_connected && is_sent && now < until && !self.upkeep.is_name_taken();
+            if may_leave {
+                if self.write_member(MemberState::Left, now) {
+                    self.upkeep.stop = StopState::Leaving { until };
+                }
+                return;
+            }
+            self.begin_last_store(now);
+        }
+        if let StopState::Leaving { until } = self.upkeep.stop {
+            let is_waiting = self.commands.has(|kind| matches!(kind, CommandKind::Member { .. }));
+            if is_connected && is_waiting && now < until {
+                return;
+            }
+            self.begin_last_store(now);
+        }
+        if let StopState::Storing { until } = self.upkeep.stop
+            && (self.upkeep.store.is_none() || now >= until)
+        {
+            self.upkeep.stop = StopState::Stopped;
+            self.actions.push_back(ClusterAction::Stopped);
+        }
+    }
+
+    fn begin_last_store(&mut self, now: ClockMs) {
+        self.upkeep.stop = StopState::Storing { until: now + LAST_STORE_MS };
+        self.store(now);
+    }
+}
