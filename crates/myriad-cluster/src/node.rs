@@ -22,6 +22,8 @@ mod schedule;
 mod search;
 mod settings;
 mod status;
+#[cfg(test)]
+mod tests;
 mod upkeep;
 
 pub use action::{

@@ -1,8 +1,6 @@
 //! Delivery of purges: own purges to the log, receipts to other nodes, answers to requests.
 
-use std::collections::BTreeMap;
-
-use hashbrown::HashSet;
+use std::collections::{BTreeMap, HashSet};
 
 use super::bug::SeededBug;
 use super::commands::CommandKind;

@@ -1,8 +1,6 @@
 //! Records that a node has read: its position in the log, the way back to older records, and recent purges in full.
 
-use std::collections::VecDeque;
-
-use hashbrown::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 
 use super::ClockMs;
 use crate::record::{ClusterPurge, EntryId, LogPosition, PurgeId, RecordTag, StoredRecord};
@@ -193,10 +191,10 @@ impl LogHistory {
         records
     }
 
-    /// True if the purge is in memory in full.
+    /// True if a purge with this body is in memory.
     #[cfg(test)]
-    pub(super) fn retains(&self, purge: PurgeId) -> bool {
-        self.retained.values().flatten().any(|retained| retained.id == purge)
+    pub(super) fn holds(&self, body: &[u8]) -> bool {
+        self.retained.values().flatten().any(|retained| retained.body == body)
     }
 
     fn insert(&mut self, position: LogPosition, predecessor: LogPosition, has_purges: bool) {

@@ -1,8 +1,6 @@
 //! The state of a node, and the order in which events change it.
 
-use std::collections::VecDeque;
-
-use hashbrown::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use super::apply::ApplyQueue;
 use super::bug::SeededBug;
@@ -300,6 +298,18 @@ impl ClusterNode {
     /// Decodes a record of the log.
     pub(super) fn decode(&self, id: EntryId, bytes: &[u8]) -> Result<(LogRecord, RecordTag), RecordError> {
         LogRecord::decode(&self.settings.secret, id, bytes)
+    }
+
+    /// Returns true if the node could append a purge with this body again.
+    #[cfg(test)]
+    pub(super) fn holds(&self, body: &[u8]) -> bool {
+        self.outbox.holds(body) || self.history.holds(body)
+    }
+
+    /// Returns true if the node counts another node as a member.
+    #[cfg(test)]
+    pub(super) fn expects(&self, node: &NodeName) -> bool {
+        self.members.expected().any(|(member, _)| member == node)
     }
 
     /// Returns true if a test has put this bug into the node.

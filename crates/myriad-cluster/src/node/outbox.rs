@@ -1,8 +1,6 @@
 //! Purges that this node must bring into the log: its own, and lost purges of other nodes.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use hashbrown::{HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use super::{ClockMs, PendingPurgeStatus, PurgeTicket};
 use crate::record::{
@@ -269,6 +267,13 @@ impl PurgeOutbox {
     /// Own purges in full, oldest first.
     pub(super) fn stored(&self) -> Vec<ClusterPurge> {
         self.own.values().map(|own| own.purge.clone()).collect()
+    }
+
+    /// True if a purge with this body is in memory.
+    #[cfg(test)]
+    pub(super) fn holds(&self, body: &[u8]) -> bool {
+        let lost = self.lost.iter().map(|lost| &lost.purge);
+        self.own.values().map(|own| &own.purge).chain(lost).any(|purge| purge.body == body)
     }
 
     /// Returns the number of own purges without all receipts, and the status of the oldest.

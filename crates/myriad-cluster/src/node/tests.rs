@@ -1,0 +1,3 @@
+//! Tests of the node as a whole.
+
+mod simulation;

@@ -1,0 +1,95 @@
+//! Simulation of a cluster: production nodes, a model of Valkey that loses data, hosts that crash, a network that fails.
+//!
+//! One seed gives one run: time is virtual, and all decisions come from one generator. `make cluster-simulation` runs
+//! many seeds; `MYRIAD_CLUSTER_SEED` runs one.
+
+mod faults;
+mod host;
+mod invariants;
+mod server;
+mod world;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+use self::faults::FAULTS;
+use self::world::{World, WorldEvent};
+use crate::node::bug::SeededBug;
+
+/// Duration of the part with faults, in milliseconds.
+const FAULTS_MS: u64 = 90_000;
+/// Duration after the last fault within which all nodes must agree, in milliseconds.
+const CONVERGENCE_MS: u64 = 60_000;
+/// Number of seeds in `make test`.
+const SEEDS: u64 = 300;
+/// Number of seeds that are tried until one finds a seeded bug.
+const BUG_SEEDS: u64 = 400;
+
+/// Runs one seed. Returns the violation of an invariant, if there is one.
+fn simulate(seed: u64, bug: Option<SeededBug>) -> Option<String> {
+    let mut world = World::new(seed, bug);
+    let count = world.random.usize(1..=FAULTS.len());
+    let mut faults = FAULTS.to_vec();
+    world.random.shuffle(&mut faults);
+    faults.truncate(count);
+    world.faults = faults;
+    for host in 0..world.hosts.len() {
+        let delay = world.random.u64(..3000);
+        world.after(delay, WorldEvent::FaultEnds(world::FaultEnd::Restart(host)));
+    }
+    world.after(0, WorldEvent::Visit);
+    world.after(3000, WorldEvent::Change);
+    world.after(10_000, WorldEvent::Fault);
+    world.after(FAULTS_MS, WorldEvent::Heal);
+    world.run_until(FAULTS_MS + CONVERGENCE_MS);
+    if world.violation.is_none() {
+        world.check_convergence();
+    }
+    world.violation.map(|text| format!("seed {seed}: {text}"))
+}
+
+/// Runs seeds on all processors; returns the number of those that violate an invariant, and the first violation.
+fn simulate_all(
+    seeds: std::ops::Range<u64>,
+    bug: Option<SeededBug>,
+    stops_early: bool,
+) -> (usize, Option<String>) {
+    let next = AtomicU64::new(seeds.start);
+    let found = AtomicUsize::new(0);
+    let first = std::sync::Mutex::new(None::<(u64, String)>);
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let seed = next.fetch_add(1, Ordering::Relaxed);
+                    if seed >= seeds.end || stops_early && found.load(Ordering::Relaxed) > 0 {
+                        return;
+                    }
+                    if let Some(text) = simulate(seed, bug) {
+                        found.fetch_add(1, Ordering::Relaxed);
+                        let mut first = first.lock().expect("no thread panics");
+                        if first.as_ref().is_none_or(|(other, _)| seed < *other) {
+                            *first = Some((seed, text));
+                        }
+                    }
+                }
+            });
+        }
+    });
+    let first = first.into_inner().expect("no thread panics");
+    (found.into_inner(), first.map(|(_, text)| text))
+}
+
+fn number_of(variable: &str) -> Option<u64> {
+    std::env::var(variable).ok()?.parse().ok()
+}
+
+#[test]
+fn no_invariant_is_violated() {
+    let (start, count) = match number_of("MYRIAD_CLUSTER_SEED") {
+        Some(seed) => (seed, 1),
+        None => (0, number_of("MYRIAD_CLUSTER_SEEDS").unwrap_or(SEEDS)),
+    };
+    let (found, first) = simulate_all(start..start + count, None, false);
+    assert!(found == 0, "{found} of {count} seeds violate an invariant; {}", first.unwrap_or_default());
+}

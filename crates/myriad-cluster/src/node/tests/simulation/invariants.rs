@@ -1,0 +1,147 @@
+//! Invariants of the cluster.
+
+use super::host::PageKey;
+use super::world::{BOUND_MS, PAGES, SLACK_MS, World};
+use crate::node::{LinkState, NodeTimings, PartitionPolicy, Readiness};
+use crate::record::{LogRecord, RecordContents, StoredNode};
+
+impl World {
+    /// Checks every page that a request would get now:
+    ///
+    /// 1. It is not older than a purge that its host has confirmed, or that was requested on its host.
+    /// 2. It is not older than any other purge that was requested before the bound of `partition`.
+    pub(super) fn check_hits(&mut self) {
+        self.note_overdue();
+        for host in 0..self.hosts.len() {
+            let at = &self.hosts[host];
+            if at.node.is_none() || at.paused_until > self.time {
+                continue;
+            }
+            for key in 0..PAGES {
+                let Some(page) = at.cache.hit(key, at.readiness) else { continue };
+                let required = at.required.get(&key).max(at.required_in_lifetime.get(&key));
+                if required.is_some_and(|&required| page.version < required) {
+                    let text = format!(
+                        "host {host} serves page {key} older than a purge that it confirmed: {page:?}, {required:?}"
+                    );
+                    return self.fail(text);
+                }
+                if page.version < self.overdue[usize::from(key)]
+                    && let Some(purge) = self.violated_purge(host, key, page.version)
+                {
+                    let text = format!(
+                        "host {host} serves page {key} longer than the bound after purge {purge} of {} at {}: {page:?}, {:?}",
+                        self.purges[purge].sender, self.purges[purge].time, at.readiness
+                    );
+                    return self.fail(text);
+                }
+            }
+        }
+    }
+
+    /// Time after which a purge must be in effect on all hosts.
+    fn limit_ms(&self) -> u64 {
+        let bound = match self.policy {
+            PartitionPolicy::Serve { bound_ms } => bound_ms,
+            PartitionPolicy::Strict => NodeTimings::default().detection_ms,
+        };
+        debug_assert!(bound <= BOUND_MS);
+        bound + SLACK_MS
+    }
+
+    fn note_overdue(&mut self) {
+        let limit_ms = self.limit_ms();
+        while let Some(purge) = self.purges.get(self.overdue_purges)
+            && purge.time + limit_ms < self.time
+        {
+            let overdue = &mut self.overdue[usize::from(purge.key)];
+            *overdue = purge.version.max(*overdue);
+            self.overdue_purges += 1;
+        }
+    }
+
+    /// Returns an overdue purge that a page of this version violates. A purge does not count if faults destroyed every
+    /// copy, or if its node was not a member of the cluster.
+    fn violated_purge(&self, host: usize, key: PageKey, version: u32) -> Option<usize> {
+        let node = self.hosts[host].node.as_ref()?;
+        (0..self.overdue_purges).find(|&number| {
+            let purge = &self.purges[number];
+            let sender = &self.hosts[purge.sender];
+            let is_member = purge.sender == host || node.expects(&sender.name);
+            purge.key == key && purge.version > version && !purge.is_lost && is_member
+        })
+    }
+
+    /// Notes which purges no longer exist anywhere after a fault.
+    pub(super) fn note_losses(&mut self) {
+        for number in 0..self.purges.len() {
+            if !self.purges[number].is_lost && !self.exists(number) {
+                self.purges[number].is_lost = true;
+            }
+        }
+    }
+
+    /// Returns true if a purge is in the log, in a node's memory, or in a position file.
+    fn exists(&self, number: usize) -> bool {
+        let body = (number as u32).to_le_bytes();
+        let in_memory =
+            |host: &super::host::HostModel| host.node.as_ref().is_some_and(|node| node.holds(&body));
+        if self.hosts.iter().any(in_memory) {
+            return true;
+        }
+        let stored = |host: &super::host::HostModel| {
+            let position = host.disk.position.as_ref()?;
+            StoredNode::decode(&self.secret, &host.name, position).ok()
+        };
+        let on_disk = |stored: StoredNode| stored.pending.iter().any(|purge| purge.body == body);
+        if self.hosts.iter().filter_map(stored).any(on_disk) {
+            return true;
+        }
+        self.servers[self.primary].data.log.entries.iter().any(|(&id, value)| {
+            LogRecord::decode(&self.secret, id, value).is_ok_and(|(record, _)| match record.contents {
+                RecordContents::Purges(purges) => purges.iter().any(|purge| purge.body == body),
+                RecordContents::Newer => false,
+            })
+        })
+    }
+
+    /// Checks, some time after the last fault, that all nodes agree and that nothing is missing.
+    pub(super) fn check_convergence(&mut self) {
+        let newest = self.servers[self.primary].data.log.entries.iter().rev();
+        let newest = newest.filter(|(id, value)| LogRecord::decode(&self.secret, **id, value).is_ok());
+        let newest = newest.map(|(&id, _)| id).next();
+        for host in 0..self.hosts.len() {
+            let at = &self.hosts[host];
+            let Some(node) = &at.node else { return self.fail(format!("host {host} does not run")) };
+            let status = node.status(at.clock.at(self.time));
+            let is_converged = status.link == LinkState::Following
+                && status.read == newest
+                && status.applied == newest
+                && status.pending_count == 0
+                && status.readiness == Readiness::Serving
+                && !status.is_name_taken
+                && status.members.len() + 1 == self.hosts.len();
+            if !is_converged {
+                return self.fail(format!("host {host} has not converged to {newest:?}: {status:#?}"));
+            }
+            for key in 0..PAGES {
+                let Some(page) = at.cache.hit(key, at.readiness) else { continue };
+                let missing = (0..self.purges.len()).find(|&number| {
+                    let purge = &self.purges[number];
+                    let sender = &self.hosts[purge.sender];
+                    let is_sender_alive = self.runs(purge.sender, purge.lifetime) && !sender.is_stopping;
+                    purge.key == key && purge.version > page.version && (!purge.is_lost || is_sender_alive)
+                });
+                if let Some(number) = missing {
+                    return self.fail(format!("host {host} has page {key} without purge {number}: {page:?}"));
+                }
+            }
+        }
+        for number in 0..self.purges.len() {
+            let purge = &self.purges[number];
+            if !purge.is_answered && self.runs(purge.sender, purge.lifetime) {
+                return self.fail(format!("purge {number} was not answered"));
+            }
+        }
+    }
+}
