@@ -6,6 +6,7 @@
 //! restore old ones; both are detected as a gap in the log, or have no effect.
 
 mod authenticate;
+mod examine;
 mod fields;
 mod identity;
 mod member;
@@ -14,6 +15,7 @@ mod receipt;
 mod stored;
 
 pub use authenticate::{ClusterSecret, RecordContext, RecordError};
+pub use examine::examine_records;
 pub use identity::{EntryId, LogPosition, NameError, NodeName, PurgeId, RecordTag, StartId};
 pub use member::{MemberRecord, MemberState};
 pub use purges::{

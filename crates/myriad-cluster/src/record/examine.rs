@@ -1,0 +1,56 @@
+//! Round trips of arbitrary bytes, for the fuzz target `cluster_record`.
+
+use super::{
+    ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, ReceiptRecord, RecordContents, RecordContext, StoredNode,
+};
+
+/// Decodes `body` as the authentic contents of each kind of record, and encodes what was decoded. Returns the number of
+/// kinds as which the contents are valid; `None` if a second decoding differs. For fuzzing.
+pub fn examine_records(body: &[u8]) -> Option<usize> {
+    let node = NodeName::new("node").ok()?;
+    let secret = ClusterSecret::new(&node, b"secret of the fuzz target")?;
+    let seal = |context| {
+        let mut value = body.to_vec();
+        secret.seal(context, &mut value);
+        value
+    };
+    let mut valid = 0;
+    let written_id = body.first_chunk::<16>().map(|id| {
+        let (epoch, number) = id.split_at(8);
+        let number_of = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+        EntryId { epoch: number_of(epoch), number: number_of(number) }
+    });
+    if let Some(id) = written_id
+        && let Ok((record, _)) = LogRecord::decode(&secret, id, &seal(RecordContext::Log))
+    {
+        valid += 1;
+        let is_same = LogRecord::decode(&secret, id, &record.encode(&secret).0).is_ok_and(|(again, _)| again == record);
+        if !is_same || record.predecessor.id >= id {
+            return None;
+        }
+        if let RecordContents::Purges(purges) = &record.contents
+            && purges.iter().map(super::ClusterPurge::encoded_len).sum::<usize>() > body.len()
+        {
+            return None;
+        }
+    }
+    if let Ok(record) = MemberRecord::decode(&secret, &node, &seal(RecordContext::Member(&node))) {
+        valid += 1;
+        if MemberRecord::decode(&secret, &node, &record.encode(&secret, &node)).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    if let Ok(record) = ReceiptRecord::decode(&secret, &node, &seal(RecordContext::Receipts(&node))) {
+        valid += 1;
+        if ReceiptRecord::decode(&secret, &node, &record.encode(&secret, &node)).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    if let Ok(record) = StoredNode::decode(&secret, &node, &seal(RecordContext::Stored(&node))) {
+        valid += 1;
+        if StoredNode::decode(&secret, &node, &record.encode(&secret, &node)).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    Some(valid)
+}
