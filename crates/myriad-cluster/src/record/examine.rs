@@ -1,7 +1,8 @@
 //! Round trips of arbitrary bytes, for the fuzz target `cluster_record`.
 
 use super::{
-    ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, ReceiptRecord, RecordContents, RecordContext, StoredNode,
+    ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, ReceiptRecord, RecordContents, RecordContext,
+    StoredNode,
 };
 
 /// Decodes `body` as the authentic contents of each kind of record, and encodes what was decoded. Returns the number of
@@ -17,14 +18,16 @@ pub fn examine_records(body: &[u8]) -> Option<usize> {
     let mut valid = 0;
     let written_id = body.first_chunk::<16>().map(|id| {
         let (epoch, number) = id.split_at(8);
-        let number_of = |bytes: &[u8]| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
+        let number_of =
+            |bytes: &[u8]| bytes.iter().rev().fold(0, |value, &byte| value << 8 | u64::from(byte));
         EntryId { epoch: number_of(epoch), number: number_of(number) }
     });
     if let Some(id) = written_id
         && let Ok((record, _)) = LogRecord::decode(&secret, id, &seal(RecordContext::Log))
     {
         valid += 1;
-        let is_same = LogRecord::decode(&secret, id, &record.encode(&secret).0).is_ok_and(|(again, _)| again == record);
+        let is_same =
+            LogRecord::decode(&secret, id, &record.encode(&secret).0).is_ok_and(|(again, _)| again == record);
         if !is_same || record.predecessor.id >= id {
             return None;
         }

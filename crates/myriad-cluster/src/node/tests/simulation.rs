@@ -3,9 +3,12 @@
 //! One seed gives one run: time is virtual, and all decisions come from one generator. `make cluster-simulation` runs
 //! many seeds; `MYRIAD_CLUSTER_SEED` runs one.
 
+mod clients;
 mod faults;
 mod host;
 mod invariants;
+mod network;
+mod process;
 mod server;
 mod world;
 

@@ -5,14 +5,13 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::faults::WorldFault;
 use super::host::{CacheModel, DiskModel, HostClock, HostConnection, HostModel, PageKey};
-use super::server::{Execution, ServerModel};
+use super::server::ServerModel;
 use crate::node::bug::SeededBug;
 use crate::node::{
-    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterNode, CommandError,
-    CommandNumber, CommandReply, NodeSettings, NodeStart, NodeTimings, PartitionPolicy, PurgeAnswer,
-    PurgeTicket, Readiness,
+    BatchNumber, ClockMs, ClusterCommand, ClusterEvent, CommandNumber, CommandReply, PartitionPolicy,
+    Readiness,
 };
-use crate::record::{ClusterSecret, EntryId, NodeName, StartId};
+use crate::record::{ClusterSecret, EntryId, NodeName};
 
 /// Number of pages of the site.
 pub(super) const PAGES: PageKey = 4;
@@ -82,12 +81,12 @@ pub(super) struct PurgeModel {
 
 /// Read that waits for entries.
 pub(super) struct WaitingRead {
-    host: usize,
-    connection: HostConnection,
-    number: CommandNumber,
-    after: EntryId,
-    receipts_after: EntryId,
-    limit: usize,
+    pub(super) host: usize,
+    pub(super) connection: HostConnection,
+    pub(super) number: CommandNumber,
+    pub(super) after: EntryId,
+    pub(super) receipts_after: EntryId,
+    pub(super) limit: usize,
 }
 
 /// The world.
@@ -104,8 +103,8 @@ pub(super) struct World {
     pub(super) split: Option<(usize, Vec<usize>)>,
     pub(super) server_paused_until: u64,
     pub(super) server_clock_offset: u64,
-    waiting: BTreeMap<u64, WaitingRead>,
-    next_waiting: u64,
+    pub(super) waiting: BTreeMap<u64, WaitingRead>,
+    pub(super) next_waiting: u64,
     pub(super) versions: [u32; PAGES as usize],
     pub(super) purges: Vec<PurgeModel>,
     pub(super) policy: PartitionPolicy,
@@ -264,348 +263,6 @@ impl World {
     /// Returns true if this lifetime of the host runs.
     pub(super) fn runs(&self, host: usize, lifetime: u32) -> bool {
         self.hosts[host].node.is_some() && self.hosts[host].lifetime == lifetime
-    }
-
-    /// Starts the process of a host.
-    pub(super) fn start(&mut self, host: usize) {
-        if self.hosts[host].node.is_some() {
-            return;
-        }
-        let seed = self.random.u64(..);
-        let settings = NodeSettings {
-            node: self.hosts[host].name.clone(),
-            secret: self.secret.clone(),
-            partition: self.policy,
-            address: format!("10.0.0.{host}"),
-            software: "simulation".to_owned(),
-            timings: NodeTimings {
-                remove_ms: 150_000,
-                trim_ms: 60_000,
-                max_log_records: 200,
-                history_records: 64,
-                ..NodeTimings::default()
-            },
-        };
-        let at = &mut self.hosts[host];
-        at.lifetime += 1;
-        at.cache = at.disk.load();
-        at.tick_at = None;
-        at.is_stopping = false;
-        at.required_in_lifetime.clear();
-        let mut start = [0; 16];
-        start[0] = host as u8;
-        start[1..5].copy_from_slice(&at.lifetime.to_le_bytes());
-        let now = at.clock.at(self.time);
-        let node_start = NodeStart {
-            start: StartId(start),
-            boot: [host as u8; 16],
-            stored: at.disk.position.clone(),
-            has_pages: !at.cache.pages.is_empty(),
-            seed,
-        };
-        let mut node = ClusterNode::new(settings, node_start, now);
-        node.bug = self.bug;
-        at.readiness = Readiness::StaleBefore(now);
-        at.node = Some(node);
-        at.connection.is_open = false;
-        let lifetime = at.lifetime;
-        self.after(1, WorldEvent::Connect { host, lifetime });
-        self.node(host, ClusterEvent::Tick);
-    }
-
-    /// Passes an event to a node and executes its actions.
-    pub(super) fn node(&mut self, host: usize, event: ClusterEvent) {
-        let time = self.time;
-        let at = &mut self.hosts[host];
-        let now = at.clock.at(time);
-        let Some(node) = &mut at.node else { return };
-        node.handle(event, now);
-        let mut actions = Vec::new();
-        while let Some(action) = node.next_action() {
-            actions.push(action);
-        }
-        let deadline = node.next_deadline();
-        for action in actions {
-            self.act(host, action);
-        }
-        let at = &mut self.hosts[host];
-        if let Some(deadline) = deadline {
-            let due = at.clock.when(deadline).max(time + 1);
-            if at.tick_at.is_none_or(|tick_at| due < tick_at) {
-                at.tick_at = Some(due);
-                let lifetime = at.lifetime;
-                self.after(due - time, WorldEvent::Tick { host, lifetime });
-            }
-        }
-    }
-
-    fn act(&mut self, host: usize, action: ClusterAction) {
-        let lifetime = self.hosts[host].lifetime;
-        match action {
-            ClusterAction::Send { command, what } => self.send(host, command, what),
-            ClusterAction::Reconnect(_) => self.reconnect(host),
-            ClusterAction::Apply { batch, purges } => {
-                let mut keys = Vec::new();
-                for purge in purges {
-                    let number = purge.body.as_slice().try_into().map(u32::from_le_bytes);
-                    match number.ok().and_then(|number| self.purges.get(number as usize)) {
-                        Some(known) if purge.zone == "pages" => keys.push(known.key),
-                        _ => self.fail(format!("host {host} applied a purge that no client requested")),
-                    }
-                }
-                let delay = self.random.u64(1..20);
-                self.after(delay, WorldEvent::Effect { host, lifetime, batch, keys });
-            }
-            ClusterAction::ExpireEverything { batch, .. } => {
-                let delay = self.random.u64(1..50);
-                self.after(delay, WorldEvent::Effect { host, lifetime, batch, keys: Vec::new() });
-            }
-            ClusterAction::SetReadiness(readiness) => self.hosts[host].readiness = readiness,
-            ClusterAction::Answer { ticket, answer } => self.answer(ticket, &answer),
-            ClusterAction::StorePosition { number, contents } => {
-                let delay = self.random.u64(1..200);
-                self.after(delay, WorldEvent::Stored { host, lifetime, number, contents });
-            }
-            ClusterAction::Log(_) => {}
-            ClusterAction::Stopped => self.after(0, WorldEvent::FaultEnds(FaultEnd::Stopped(host, lifetime))),
-        }
-    }
-
-    fn effect(&mut self, host: usize, lifetime: u32, batch: BatchNumber, keys: Vec<PageKey>) {
-        if !self.runs(host, lifetime) {
-            return;
-        }
-        let at = &mut self.hosts[host];
-        let now = at.clock.at(self.time);
-        if keys.is_empty() {
-            at.cache.expire(now);
-        }
-        keys.iter().for_each(|&key| at.cache.purge(key, now));
-        let delay = self.random.u64(1..100);
-        self.after(delay, WorldEvent::Durable { host, lifetime, batch, keys, at: now });
-    }
-
-    fn own_durable(&mut self, host: usize, lifetime: u32, purge: usize, at: ClockMs) {
-        if self.runs(host, lifetime) {
-            let PurgeModel { key, version, .. } = self.purges[purge];
-            self.hosts[host].disk.purge(Some(key), lifetime, at);
-            self.require(host, key, version);
-            self.node(host, ClusterEvent::PurgeDurable(PurgeTicket(purge as u64)));
-        }
-    }
-
-    fn require(&mut self, host: usize, key: PageKey, version: u32) {
-        let required = self.hosts[host].required.entry(key).or_default();
-        *required = version.max(*required);
-    }
-
-    fn answer(&mut self, ticket: PurgeTicket, answer: &PurgeAnswer) {
-        let purge = &mut self.purges[ticket.0 as usize];
-        if purge.is_answered {
-            return self.fail(format!("purge {} was answered twice", ticket.0));
-        }
-        purge.is_answered = true;
-        let (key, version) = (purge.key, purge.version);
-        let hosts: Vec<usize> =
-            (0..self.hosts.len()).filter(|&host| answer.applied.contains(&self.hosts[host].name)).collect();
-        for host in hosts {
-            self.require(host, key, version);
-        }
-    }
-
-    fn visit(&mut self) {
-        let delay = self.random.u64(1..400);
-        self.after(delay, WorldEvent::Visit);
-        let host = self.random.usize(..self.hosts.len());
-        let key = self.random.u8(..PAGES);
-        let at = &self.hosts[host];
-        if at.node.is_none() || at.paused_until > self.time || at.cache.hit(key, at.readiness).is_some() {
-            return;
-        }
-        let (lifetime, fetched_at) = (at.lifetime, at.clock.at(self.time));
-        let version = self.versions[usize::from(key)];
-        let delay = if self.random.bool() { self.random.u64(1..50) } else { self.random.u64(1..3000) };
-        self.after(delay, WorldEvent::FetchEnds { host, lifetime, key, version, fetched_at });
-    }
-
-    fn change(&mut self) {
-        if !self.is_healed {
-            let delay = if self.random.bool() { self.random.u64(..20) } else { self.random.u64(..3000) };
-            self.after(delay, WorldEvent::Change);
-        }
-        let host = self.random.usize(..self.hosts.len());
-        let key = self.random.u8(..PAGES);
-        let at = &mut self.hosts[host];
-        if at.node.is_none() || at.paused_until > self.time || at.is_stopping {
-            return;
-        }
-        self.versions[usize::from(key)] += 1;
-        let version = self.versions[usize::from(key)];
-        let now = at.clock.at(self.time);
-        at.cache.purge(key, now);
-        at.required_in_lifetime.insert(key, version);
-        let (lifetime, number) = (at.lifetime, self.purges.len());
-        self.purges.push(PurgeModel {
-            key,
-            version,
-            time: self.time,
-            sender: host,
-            lifetime,
-            is_lost: false,
-            is_answered: false,
-        });
-        let delay = self.random.u64(1..100);
-        self.after(delay, WorldEvent::OwnDurable { host, lifetime, purge: number, at: now });
-        let event = ClusterEvent::Purge {
-            ticket: PurgeTicket(number as u64),
-            zone: "pages".to_owned(),
-            body: (number as u32).to_le_bytes().to_vec(),
-            wait_ms: self.random.u64(..3000),
-        };
-        self.node(host, event);
-    }
-
-    fn delay(&mut self, host: usize) -> u64 {
-        if self.hosts[host].is_slow {
-            self.random.u64(100..1200)
-        } else if self.random.u8(..50) == 0 {
-            self.random.u64(..300)
-        } else {
-            self.random.u64(..4)
-        }
-    }
-
-    /// Sends a command; commands of one connection arrive in order.
-    fn send(&mut self, host: usize, number: CommandNumber, command: ClusterCommand) {
-        let delay = self.delay(host);
-        let channel = usize::from(!matches!(command, ClusterCommand::Read { wait_ms: 1.., .. }));
-        let connection = &mut self.hosts[host].connection;
-        if !connection.is_open {
-            return;
-        }
-        let arrives = (self.time + delay).max(connection.busy_until[channel]);
-        connection.busy_until[channel] = arrives;
-        let event = WorldEvent::Execute { host, connection: *connection, number, command };
-        if self.random.u8(..100) == 0 {
-            // A client library repeats a command whose reply it lost.
-            self.after(arrives - self.time, event.clone());
-        }
-        self.after(arrives - self.time, event);
-    }
-
-    fn execute(
-        &mut self,
-        host: usize,
-        connection: HostConnection,
-        number: CommandNumber,
-        command: ClusterCommand,
-    ) {
-        let event = WorldEvent::Execute { host, connection, number, command: command.clone() };
-        if self.server_paused_until > self.time {
-            return self.after(self.server_paused_until - self.time, event);
-        }
-        if self.hosts[host].is_cut {
-            if self.random.bool() {
-                let delay = self.random.u64(1..5000); // packets that are in a queue of the network
-                self.after(delay, event);
-            }
-            return;
-        }
-        let is_write = !matches!(
-            command,
-            ClusterCommand::Read { .. } | ClusterCommand::ReadBack { .. } | ClusterCommand::ReadMembers
-        );
-        let is_split = self.split.as_ref().is_some_and(|(server, _)| *server == connection.server);
-        let is_replica = connection.server != self.primary && !is_split;
-        if is_replica && is_write {
-            return self.reply(host, connection, number, CommandReply::Failed(CommandError::NotWritable));
-        }
-        let server = if is_replica { self.primary } else { connection.server };
-        if matches!(command, ClusterCommand::WriteMember { .. }) {
-            self.hosts[host].member_at = self.time;
-        }
-        let clock = self.time + self.server_clock_offset;
-        let name = self.hosts[host].name.clone();
-        match self.servers[server].execute(&name, &command, self.time, clock) {
-            Execution::Reply(reply) => {
-                self.reply(host, connection, number, reply);
-                if is_write {
-                    self.wake_reads();
-                }
-            }
-            Execution::Waits => {
-                if let ClusterCommand::Read { after, receipts_after, limit, wait_ms } = command {
-                    self.next_waiting += 1;
-                    let read = WaitingRead { host, connection, number, after, receipts_after, limit };
-                    self.waiting.insert(self.next_waiting, read);
-                    self.after(wait_ms, WorldEvent::ReadExpires { waiter: self.next_waiting });
-                }
-            }
-        }
-    }
-
-    /// Replies to reads that wait for entries which exist now.
-    pub(super) fn wake_reads(&mut self) {
-        let mut ready = Vec::new();
-        for (&waiter, read) in &self.waiting {
-            let is_split = self.split.as_ref().is_some_and(|(server, _)| *server == read.connection.server);
-            let server = if is_split { read.connection.server } else { self.primary };
-            let name = &self.hosts[read.host].name;
-            if let Some(reply) = self.servers[server].read(name, read.after, read.receipts_after, read.limit)
-            {
-                ready.push((waiter, reply));
-            }
-        }
-        for (waiter, reply) in ready {
-            if let Some(read) = self.waiting.remove(&waiter) {
-                self.reply(read.host, read.connection, read.number, reply);
-            }
-        }
-    }
-
-    fn reply(&mut self, host: usize, connection: HostConnection, number: CommandNumber, reply: CommandReply) {
-        let delay = self.delay(host);
-        let event = ClusterEvent::Reply { command: number, reply };
-        self.after(delay, WorldEvent::Deliver { host, connection: connection.number, event });
-    }
-
-    /// Closes the connection of a host, which then tries to connect.
-    fn reconnect(&mut self, host: usize) {
-        let delay = self.random.u64(5..200);
-        let at = &mut self.hosts[host];
-        at.connection.is_open = false;
-        let lifetime = at.lifetime;
-        self.after(delay, WorldEvent::Connect { host, lifetime });
-    }
-
-    fn connect(&mut self, host: usize, lifetime: u32) {
-        if !self.runs(host, lifetime) || self.hosts[host].connection.is_open {
-            return;
-        }
-        if self.hosts[host].is_cut || self.server_paused_until > self.time {
-            return self.after(300, WorldEvent::Connect { host, lifetime });
-        }
-        let server = match &self.split {
-            Some((server, hosts)) if hosts.contains(&host) => *server,
-            _ => self.primary,
-        };
-        let at = &mut self.hosts[host];
-        let number = at.connection.number + 1;
-        at.connection = HostConnection { number, server, is_open: true, busy_until: [self.time; 2] };
-        self.node(host, ClusterEvent::Connected);
-    }
-
-    /// Breaks connections: of all hosts to one server, or of one host.
-    pub(super) fn break_connections(&mut self, is_broken: impl Fn(usize, &HostConnection) -> bool) {
-        for host in 0..self.hosts.len() {
-            let connection = self.hosts[host].connection;
-            if connection.is_open && is_broken(host, &connection) {
-                let delay = self.random.u64(1..50);
-                let event = ClusterEvent::Disconnected;
-                self.after(delay, WorldEvent::Deliver { host, connection: connection.number, event });
-                self.waiting.retain(|_, read| read.host != host);
-            }
-        }
     }
 }
 

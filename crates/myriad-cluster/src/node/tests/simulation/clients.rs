@@ -1,0 +1,87 @@
+//! Clients: visitors of pages, and the application that changes and purges pages.
+
+use super::host::PageKey;
+use super::world::{PAGES, PurgeModel, World, WorldEvent};
+use crate::node::{ClockMs, ClusterEvent, PurgeAnswer, PurgeTicket};
+
+impl World {
+    pub(super) fn own_durable(&mut self, host: usize, lifetime: u32, purge: usize, at: ClockMs) {
+        if self.runs(host, lifetime) {
+            let PurgeModel { key, version, .. } = self.purges[purge];
+            self.hosts[host].disk.purge(Some(key), lifetime, at);
+            self.require(host, key, version);
+            self.node(host, ClusterEvent::PurgeDurable(PurgeTicket(purge as u64)));
+        }
+    }
+
+    pub(super) fn require(&mut self, host: usize, key: PageKey, version: u32) {
+        let required = self.hosts[host].required.entry(key).or_default();
+        *required = version.max(*required);
+    }
+
+    pub(super) fn answer(&mut self, ticket: PurgeTicket, answer: &PurgeAnswer) {
+        let purge = &mut self.purges[ticket.0 as usize];
+        if purge.is_answered {
+            return self.fail(format!("purge {} was answered twice", ticket.0));
+        }
+        purge.is_answered = true;
+        let (key, version) = (purge.key, purge.version);
+        let hosts: Vec<usize> =
+            (0..self.hosts.len()).filter(|&host| answer.applied.contains(&self.hosts[host].name)).collect();
+        for host in hosts {
+            self.require(host, key, version);
+        }
+    }
+
+    pub(super) fn visit(&mut self) {
+        let delay = self.random.u64(1..400);
+        self.after(delay, WorldEvent::Visit);
+        let host = self.random.usize(..self.hosts.len());
+        let key = self.random.u8(..PAGES);
+        let at = &self.hosts[host];
+        if at.node.is_none() || at.paused_until > self.time || at.cache.hit(key, at.readiness).is_some() {
+            return;
+        }
+        let (lifetime, fetched_at) = (at.lifetime, at.clock.at(self.time));
+        let version = self.versions[usize::from(key)];
+        let delay = if self.random.bool() { self.random.u64(1..50) } else { self.random.u64(1..3000) };
+        self.after(delay, WorldEvent::FetchEnds { host, lifetime, key, version, fetched_at });
+    }
+
+    pub(super) fn change(&mut self) {
+        if !self.is_healed {
+            let delay = if self.random.bool() { self.random.u64(..20) } else { self.random.u64(..3000) };
+            self.after(delay, WorldEvent::Change);
+        }
+        let host = self.random.usize(..self.hosts.len());
+        let key = self.random.u8(..PAGES);
+        let at = &mut self.hosts[host];
+        if at.node.is_none() || at.paused_until > self.time || at.is_stopping {
+            return;
+        }
+        self.versions[usize::from(key)] += 1;
+        let version = self.versions[usize::from(key)];
+        let now = at.clock.at(self.time);
+        at.cache.purge(key, now);
+        at.required_in_lifetime.insert(key, version);
+        let (lifetime, number) = (at.lifetime, self.purges.len());
+        self.purges.push(PurgeModel {
+            key,
+            version,
+            time: self.time,
+            sender: host,
+            lifetime,
+            is_lost: false,
+            is_answered: false,
+        });
+        let delay = self.random.u64(1..100);
+        self.after(delay, WorldEvent::OwnDurable { host, lifetime, purge: number, at: now });
+        let event = ClusterEvent::Purge {
+            ticket: PurgeTicket(number as u64),
+            zone: "pages".to_owned(),
+            body: (number as u32).to_le_bytes().to_vec(),
+            wait_ms: self.random.u64(..3000),
+        };
+        self.node(host, event);
+    }
+}
