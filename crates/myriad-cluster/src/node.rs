@@ -27,13 +27,12 @@ mod tests;
 mod upkeep;
 
 pub use action::{
-    ClusterAction, ClusterCommand, ExpiryReason, LogTail, MissingReceipt, PurgeAnswer, Readiness,
-    ReconnectReason,
+    ClusterAction, ClusterCommand, LogTail, MissingReceipt, PurgeAnswer, Readiness, ReconnectReason,
 };
 pub use event::{
     BatchNumber, ClusterEvent, CommandError, CommandNumber, CommandReply, LogEntry, PurgeTicket,
 };
 pub use machine::ClusterNode;
-pub use message::ClusterMessage;
+pub use message::{ClusterMessage, ExpiryReason};
 pub use settings::{ClockMs, NodeSettings, NodeStart, NodeTimings, PartitionPolicy};
 pub use status::{LinkState, MemberPresence, MemberStatus, NodeCounters, NodeStatus, PendingPurgeStatus};

@@ -1,8 +1,6 @@
 //! Actions: output of a node.
 
-use std::fmt;
-
-use super::{BatchNumber, ClockMs, CommandNumber, PurgeTicket};
+use super::{BatchNumber, ClockMs, ClusterMessage, CommandNumber, ExpiryReason, PurgeTicket};
 use crate::record::{ClusterPurge, EntryId, NodeName};
 
 /// Output of a node. The caller executes actions in order, and reports those with a number when they are done.
@@ -153,30 +151,6 @@ pub enum ReconnectReason {
     NoReply,
     /// The server does not accept writes; another one may have become the primary.
     NotWritable,
-}
-
-/// Reason for which all pages become stale.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ExpiryReason {
-    /// The node has stored pages, but no valid position file.
-    NoPosition,
-    /// The log no longer has the records after the node's position, or it was replaced.
-    Gap,
-    /// A record was written by a newer version.
-    NewerVersion,
-    /// A purge of everything is in the log.
-    Requested,
-}
-
-impl fmt::Display for ExpiryReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NoPosition => "pages were stored, but the position in the purge log is unknown",
-            Self::Gap => "the purge log no longer contains all purges since this node's position",
-            Self::NewerVersion => "a purge was written by a newer version of Myriad",
-            Self::Requested => "a purge of everything is in the log",
-        })
-    }
 }
 
 /// Answer to a purge: members that have applied it durably. The local node is not in the lists.

@@ -84,21 +84,22 @@ pub struct ClusterNode {
 impl ClusterNode {
     /// Creates a node at the start of its process.
     pub fn new(settings: NodeSettings, start: NodeStart, now: ClockMs) -> Self {
+        let NodeStart { start, boot, stored, has_pages, seed } = start;
         let mut actions = VecDeque::new();
-        let stored = start.stored.as_deref().and_then(|bytes| {
+        let stored = stored.as_deref().and_then(|bytes| {
             StoredNode::decode(&settings.secret, &settings.node, bytes)
                 .map_err(|error| {
-                    actions.push_back(ClusterAction::Log(ClusterMessage::InvalidPosition(error)))
+                    actions.push_back(ClusterAction::Log(ClusterMessage::InvalidPosition(error)));
                 })
                 .ok()
         });
         let fresh_at =
-            stored.as_ref().filter(|stored| stored.boot == start.boot).and_then(|stored| stored.fresh_at);
+            stored.as_ref().filter(|stored| stored.boot == boot).and_then(|stored| stored.fresh_at);
         let mut node = Self {
-            start: start.start,
-            boot: start.boot,
-            has_pages: start.has_pages,
-            random: fastrand::Rng::with_seed(start.seed),
+            start,
+            boot,
+            has_pages,
+            random: fastrand::Rng::with_seed(seed),
             actions,
             commands: CommandTable::default(),
             link: LinkState::Disconnected,
@@ -188,7 +189,7 @@ impl ClusterNode {
             None,
         ];
         if self.link != LinkState::Disconnected {
-            times[4] = self.commands.deadline().min_some(self.upkeep.heartbeat_due_at());
+            times[4] = self.commands.deadline().min_some(Some(self.upkeep.heartbeat_at));
             times[5] = self.reading_due_at().min_some(self.append_due_at());
         }
         times.into_iter().flatten().min()
@@ -297,6 +298,10 @@ impl ClusterNode {
 
     /// Decodes a record of the log.
     pub(super) fn decode(&self, id: EntryId, bytes: &[u8]) -> Result<(LogRecord, RecordTag), RecordError> {
+        #[cfg(test)]
+        let resealed = self.has_bug(SeededBug::TagIgnored).then(|| self.settings.secret.reseal(bytes));
+        #[cfg(test)]
+        let bytes = resealed.as_deref().unwrap_or(bytes);
         LogRecord::decode(&self.settings.secret, id, bytes)
     }
 

@@ -2,8 +2,32 @@
 
 use std::fmt;
 
-use super::{CommandError, ExpiryReason};
+use super::CommandError;
 use crate::record::{EntryId, NodeName, RecordError};
+
+/// Reason for which all pages become stale.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ExpiryReason {
+    /// The node has stored pages, but no valid position file.
+    NoPosition,
+    /// The log no longer has the records after the node's position, or it was replaced.
+    Gap,
+    /// A record was written by a newer version.
+    NewerVersion,
+    /// A purge of everything is in the log.
+    Requested,
+}
+
+impl fmt::Display for ExpiryReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::NoPosition => "pages were stored, but the position in the purge log is unknown",
+            Self::Gap => "the purge log no longer contains all purges since this node's position",
+            Self::NewerVersion => "a purge was written by a newer version of Myriad",
+            Self::Requested => "a purge of everything is in the log",
+        })
+    }
+}
 
 /// Message for the error log.
 #[derive(Clone, Debug, PartialEq, Eq)]

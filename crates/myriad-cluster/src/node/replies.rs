@@ -23,14 +23,14 @@ impl ClusterNode {
                 self.handle_catch_up(&entries, now);
             }
             (CommandKind::SearchPage, CommandReply::ReadBack(entries)) => {
-                self.handle_search_page(&entries, now)
+                self.handle_search_page(&entries, now);
             }
             (CommandKind::Append, CommandReply::Appended) => self.handle_appended(now),
             (CommandKind::Append, CommandReply::NotAppended { last_id }) => {
-                self.handle_not_appended(last_id, now)
+                self.handle_not_appended(last_id, now);
             }
             (CommandKind::Members, CommandReply::Members(members)) => {
-                self.handle_members(&members, sent_at, now)
+                self.handle_members(&members, sent_at, now);
             }
             (CommandKind::Member { counter }, CommandReply::Written) => self.upkeep.confirm_member(counter),
             (CommandKind::Other(_), CommandReply::Written) => {}

@@ -83,10 +83,6 @@ impl UpkeepState {
         self.heartbeat_at = now;
     }
 
-    pub(super) fn heartbeat_due_at(&self) -> Option<ClockMs> {
-        Some(self.heartbeat_at)
-    }
-
     /// Notes that Valkey has executed the write of a member record.
     pub(super) fn confirm_member(&mut self, counter: u64) {
         self.confirmed_counter = self.confirmed_counter.max(counter);

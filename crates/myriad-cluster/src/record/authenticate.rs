@@ -88,6 +88,14 @@ impl ClusterSecret {
         &self.cluster
     }
 
+    /// Replaces the tag of a value of the log by a valid one, for tests.
+    #[cfg(test)]
+    pub(crate) fn reseal(&self, value: &[u8]) -> Vec<u8> {
+        let mut value = value[..value.len().saturating_sub(TAG)].to_vec();
+        self.seal(RecordContext::Log, &mut value);
+        value
+    }
+
     /// Appends the tag to a value, and returns the tag.
     pub(super) fn seal(&self, context: RecordContext<'_>, value: &mut Vec<u8>) -> RecordTag {
         let tag =

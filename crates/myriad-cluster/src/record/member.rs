@@ -53,7 +53,7 @@ impl MemberRecord {
             writer.position(applied);
         }
         for text in [&self.address, &self.software] {
-            writer.bytes(text[..text.floor_char_boundary(MAX_TEXT)].as_bytes());
+            writer.bytes(&text.as_bytes()[..text.floor_char_boundary(MAX_TEXT)]);
         }
         let mut bytes = writer.into_bytes();
         secret.seal(RecordContext::Member(node), &mut bytes);

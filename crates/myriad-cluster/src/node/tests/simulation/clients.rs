@@ -22,7 +22,7 @@ impl World {
     pub(super) fn answer(&mut self, ticket: PurgeTicket, answer: &PurgeAnswer) {
         let purge = &mut self.purges[ticket.0 as usize];
         if purge.is_answered {
-            return self.fail(format!("purge {} was answered twice", ticket.0));
+            return self.fail(&format!("purge {} was answered twice", ticket.0));
         }
         purge.is_answered = true;
         let (key, version) = (purge.key, purge.version);

@@ -24,7 +24,7 @@ impl World {
                     let text = format!(
                         "host {host} serves page {key} older than a purge that it confirmed: {page:?}, {required:?}"
                     );
-                    return self.fail(text);
+                    return self.fail(&text);
                 }
                 if page.version < self.overdue[usize::from(key)]
                     && let Some(purge) = self.violated_purge(host, key, page.version)
@@ -33,7 +33,7 @@ impl World {
                         "host {host} serves page {key} longer than the bound after purge {purge} of {} at {}: {page:?}, {:?}",
                         self.purges[purge].sender, self.purges[purge].time, at.readiness
                     );
-                    return self.fail(text);
+                    return self.fail(&text);
                 }
             }
         }
@@ -112,7 +112,7 @@ impl World {
         let newest = newest.map(|(&id, _)| id).next();
         for host in 0..self.hosts.len() {
             let at = &self.hosts[host];
-            let Some(node) = &at.node else { return self.fail(format!("host {host} does not run")) };
+            let Some(node) = &at.node else { return self.fail(&format!("host {host} does not run")) };
             let status = node.status(at.clock.at(self.time));
             let is_converged = status.link == LinkState::Following
                 && status.read == newest
@@ -122,7 +122,7 @@ impl World {
                 && !status.is_name_taken
                 && status.members.len() + 1 == self.hosts.len();
             if !is_converged {
-                return self.fail(format!("host {host} has not converged to {newest:?}: {status:#?}"));
+                return self.fail(&format!("host {host} has not converged to {newest:?}: {status:#?}"));
             }
             for key in 0..PAGES {
                 let Some(page) = at.cache.hit(key, at.readiness) else { continue };
@@ -133,14 +133,15 @@ impl World {
                     purge.key == key && purge.version > page.version && (!purge.is_lost || is_sender_alive)
                 });
                 if let Some(number) = missing {
-                    return self.fail(format!("host {host} has page {key} without purge {number}: {page:?}"));
+                    return self
+                        .fail(&format!("host {host} has page {key} without purge {number}: {page:?}"));
                 }
             }
         }
         for number in 0..self.purges.len() {
             let purge = &self.purges[number];
             if !purge.is_answered && self.runs(purge.sender, purge.lifetime) {
-                return self.fail(format!("purge {number} was not answered"));
+                return self.fail(&format!("purge {number} was not answered"));
             }
         }
     }

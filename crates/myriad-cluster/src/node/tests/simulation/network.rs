@@ -39,7 +39,7 @@ impl World {
         host: usize,
         connection: HostConnection,
         number: CommandNumber,
-        command: ClusterCommand,
+        command: &ClusterCommand,
     ) {
         let event = WorldEvent::Execute { host, connection, number, command: command.clone() };
         if self.server_paused_until > self.time {
@@ -67,7 +67,7 @@ impl World {
         }
         let clock = self.time + self.server_clock_offset;
         let name = self.hosts[host].name.clone();
-        match self.servers[server].execute(&name, &command, self.time, clock) {
+        match self.servers[server].execute(&name, command, self.time, clock) {
             Execution::Reply(reply) => {
                 self.reply(host, connection, number, reply);
                 if is_write {
@@ -75,7 +75,7 @@ impl World {
                 }
             }
             Execution::Waits => {
-                if let ClusterCommand::Read { after, receipts_after, limit, wait_ms } = command {
+                if let &ClusterCommand::Read { after, receipts_after, limit, wait_ms } = command {
                     self.next_waiting += 1;
                     let read = WaitingRead { host, connection, number, after, receipts_after, limit };
                     self.waiting.insert(self.next_waiting, read);

@@ -92,7 +92,7 @@ impl World {
                     let number = purge.body.as_slice().try_into().map(u32::from_le_bytes);
                     match number.ok().and_then(|number| self.purges.get(number as usize)) {
                         Some(known) if purge.zone == "pages" => keys.push(known.key),
-                        _ => self.fail(format!("host {host} applied a purge that no client requested")),
+                        _ => self.fail(&format!("host {host} applied a purge that no client requested")),
                     }
                 }
                 let delay = self.random.u64(1..20);
@@ -122,7 +122,9 @@ impl World {
         if keys.is_empty() {
             at.cache.expire(now);
         }
-        keys.iter().for_each(|&key| at.cache.purge(key, now));
+        for &key in &keys {
+            at.cache.purge(key, now);
+        }
         let delay = self.random.u64(1..100);
         self.after(delay, WorldEvent::Durable { host, lifetime, batch, keys, at: now });
     }

@@ -164,7 +164,7 @@ impl World {
     }
 
     /// Notes that an invariant is violated.
-    pub(super) fn fail(&mut self, text: String) {
+    pub(super) fn fail(&mut self, text: &str) {
         if self.violation.is_none() {
             self.violation = Some(format!("at {} ms: {text}", self.time));
         }
@@ -197,7 +197,7 @@ impl World {
         }
         match event {
             WorldEvent::Execute { host, connection, number, command } => {
-                self.execute(host, connection, number, command)
+                self.execute(host, connection, number, &command);
             }
             WorldEvent::ReadExpires { waiter } => {
                 if let Some(read) = self.waiting.remove(&waiter) {
@@ -223,12 +223,14 @@ impl World {
                     if keys.is_empty() {
                         disk.purge(None, lifetime, at);
                     }
-                    keys.iter().for_each(|&key| disk.purge(Some(key), lifetime, at));
+                    for &key in &keys {
+                        disk.purge(Some(key), lifetime, at);
+                    }
                     self.node(host, ClusterEvent::Applied(batch));
                 }
             }
             WorldEvent::OwnDurable { host, lifetime, purge, at } => {
-                self.own_durable(host, lifetime, purge, at)
+                self.own_durable(host, lifetime, purge, at);
             }
             WorldEvent::Stored { host, lifetime, number, contents } => {
                 if self.runs(host, lifetime) {
@@ -240,10 +242,10 @@ impl World {
                 }
             }
             WorldEvent::FetchEnds { host, lifetime, key, version, fetched_at } => {
-                if self.runs(host, lifetime) && self.hosts[host].cache.store(key, version, fetched_at) {
-                    if self.random.u8(..10) < 8 {
-                        self.hosts[host].disk.store(key, version, lifetime, fetched_at);
-                    }
+                let is_stored =
+                    self.runs(host, lifetime) && self.hosts[host].cache.store(key, version, fetched_at);
+                if is_stored && self.random.u8(..10) < 8 {
+                    self.hosts[host].disk.store(key, version, lifetime, fetched_at);
                 }
             }
             WorldEvent::Tick { host, lifetime } => {
