@@ -30,9 +30,9 @@ fn installed(php: &str) -> Option<FpmPool> {
     of_versions(Path::new(FOLDERS), php)
 }
 
-/// Returns the pool that listens on an address, according to the files of running php-fpm masters, otherwise of the
-/// installed versions. Only masters of root or the current user count: another user could name any file in the title of
-/// a process.
+/// Returns the pool that listens on an address, according to the files of running php-fpm masters, or if none of them
+/// has such a pool, of the installed versions. Only masters of root or the current user count: another user could name
+/// any file in the title of a process.
 pub(super) fn running(php: &str) -> Option<FpmPool> {
     let own = rustix::process::geteuid().as_raw();
     let is_trusted = |process: &Path, _: &Path| {
@@ -42,7 +42,7 @@ pub(super) fn running(php: &str) -> Option<FpmPool> {
 }
 
 /// Returns the pool that listens on an address, according to files that only root can write, of masters that root runs,
-/// otherwise of the installed versions. Other processes could have a false title.
+/// or if none of them has such a pool, of the installed versions. Other processes could have a false title.
 pub(super) fn of_administrator(php: &str) -> Option<FpmPool> {
     let is_root = |process: &Path, file: &Path| {
         std::fs::metadata(process).is_ok_and(|process| process.uid() == 0)

@@ -14,7 +14,7 @@ pub(crate) struct HttpPlace {
     pub url: Option<PassUrl>,
     /// TLS settings for the origin; `None` if the URL is always `http://`.
     pub tls: Option<Box<OriginTlsPlace>>,
-    /// Resolver for host names in a URL with variables; `None` without `resolver`.
+    /// Resolver for host names in a URL with variables; `None` without `resolver`, and if the URL has no variables.
     pub resolver: Option<ResolverPlace>,
     /// Prefix of the location's name, which is replaced by the path of the URL.
     pub prefix: Box<[u8]>,

@@ -61,7 +61,7 @@ pub(crate) struct StreamServer {
     pub named: Vec<NamedPair>,
     /// Verification of client certificates; `None` if none are requested.
     pub clients: Option<ClientRules>,
-    /// TLS settings for connections to peers; `None` without `proxy_ssl`.
+    /// TLS settings for connections to peers; `None` without `proxy_ssl` or `proxy_pass`.
     pub peer_tls: Option<PeerTls>,
     /// `allow` and `deny`: the first rule that matches the client applies.
     pub access: Box<[AccessRule]>,

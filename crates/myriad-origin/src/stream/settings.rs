@@ -24,11 +24,11 @@ pub(crate) struct StreamSettings {
     pub next_upstream_tries: u32,
     /// `proxy_next_upstream_timeout`: maximum time for trying further peers; 0 for no limit.
     pub next_upstream_timeout: u64,
-    /// `proxy_buffer_size`: size of the buffer of each direction.
+    /// `proxy_buffer_size`: size of the buffer of each direction; only for TCP.
     pub buffer_size: u64,
     /// `proxy_bind`: local address of connections to peers; `None` for any.
     pub bind: Option<Text>,
-    /// `proxy_protocol`: sends a PROXY protocol header to the peer.
+    /// `proxy_protocol`: sends a PROXY protocol header to the peer; only over TCP.
     pub sends_proxy_header: bool,
     /// `proxy_ssl`: uses TLS for connections to peers.
     pub uses_tls: bool,
@@ -50,11 +50,14 @@ pub(crate) struct StreamSettings {
     pub tcp_nodelay: bool,
     /// `proxy_protocol_timeout`: maximum time for reading a PROXY protocol header.
     pub header_timeout: u64,
-    /// `preread_buffer_size`: maximum number of bytes read before the connection is handled.
+    /// `preread_buffer_size`: maximum number of bytes of the TLS client hello that `ssl_preread` reads; no effect
+    /// without `ssl_preread`.
     pub preread_buffer_size: u64,
-    /// `preread_timeout`: maximum time for reading the first bytes before the connection is handled.
+    /// `preread_timeout`: maximum time for reading the TLS client hello by `ssl_preread`; no effect without
+    /// `ssl_preread`.
     pub preread_timeout: u64,
-    /// `ssl_preread`: reads the TLS client hello before the connection is handled.
+    /// `ssl_preread`: reads the TLS client hello before the connection is handled; no effect on a connection whose TLS
+    /// is terminated here.
     pub ssl_preread: bool,
     /// `ssl_alpn`: ALPN protocols that the server supports.
     pub alpn: Vec<Text>,

@@ -12,7 +12,7 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::responses::redirect::redirect_or_page;
 use myriad_exchange::runtime::PlaceId;
 
-/// Result of running the rewrite directives of a location.
+/// Result of running the rewrite directives of a server or a location.
 pub(crate) enum RewriteOutcome {
     /// Continue with the next phase.
     Stay,
