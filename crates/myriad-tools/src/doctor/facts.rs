@@ -19,7 +19,8 @@ pub struct StackFacts {
     /// Names of programs that the kernel has killed because memory was exhausted; a name occurs once per process. At
     /// most 1000 names.
     pub killed: Observation<Vec<String>>,
-    /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown.
+    /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown or not
+    /// accessible to this user.
     pub php_down: Option<String>,
     /// PHP as run by php-fpm.
     pub php: Observation<PhpFacts>,
@@ -29,7 +30,7 @@ pub struct StackFacts {
     pub most_children: Observation<u32>,
     /// Maximum number of concurrent requests that Myriad sends to php-fpm; `None` without a limit.
     pub assumed_children: Observation<Option<u32>>,
-    /// Memory of the php-fpm children.
+    /// Memory of the running php-fpm children on the machine, of all pools.
     pub workers: Observation<FpmChildren>,
     /// WordPress and its database.
     pub wordpress: Observation<WordPressFacts>,
@@ -37,7 +38,7 @@ pub struct StackFacts {
     pub pages: Vec<CheckedPage>,
     /// Style sheets and scripts of the home page, at most 60.
     pub assets: Observation<Vec<PageAsset>>,
-    /// Number of pictures that the home page loads in addition to `assets`.
+    /// Number of pictures that the home page loads in addition to `assets`, at most 200.
     pub pictures: usize,
     /// Statistics of the pages in Myriad's cache, from the control socket.
     pub stored: Observation<StoredPageStats>,
@@ -52,7 +53,8 @@ pub struct StackFacts {
     /// URL paths of files that a `.htaccess` denies but the server sends. One file per folder is tested, and at most
     /// 20.
     pub exposed: Observation<Vec<String>>,
-    /// Rules of `.htaccess` files that Myriad does not apply as written, each with its file and the reason.
+    /// Rules of `.htaccess` files that Myriad does not apply as written, at most 100, each with its file and the
+    /// reason.
     pub htaccess_remarks: Observation<Vec<String>>,
     /// Response for the home page to a request as forwarded by a proxy that terminates TLS.
     pub https_proxy_visit: Observation<PageVisit>,
@@ -126,7 +128,7 @@ pub struct FpmPoolStatus {
 pub struct FpmChildren {
     /// Unshared memory of the largest child, in bytes.
     pub largest: u64,
-    /// Number of running children.
+    /// Number of running children whose memory could be read.
     pub count: u32,
 }
 
@@ -196,7 +198,7 @@ pub struct PageVisit {
     pub cookies: Vec<String>,
     /// Value of `Cache-Control`; empty without it.
     pub cache_control: String,
-    /// Value of `Content-Encoding`; empty if the body is not compressed.
+    /// Value of `Content-Encoding`; empty without it.
     pub encoding: String,
     /// Value of `Content-Type`.
     pub media_type: String,
@@ -217,11 +219,12 @@ pub struct PageVisit {
 pub struct CheckedPage {
     /// Kind of the page: home, post, page, feed, sitemap, 404.
     pub kind: &'static str,
-    /// URL of the page.
+    /// URL of the page; that of the home page if no page of this kind was found.
     pub url: String,
     /// First and second response; the second one should come from the cache.
     pub visits: Observation<(PageVisit, PageVisit)>,
-    /// Response that cannot have come from the cache, requested with a unique argument; only for the home page.
+    /// Response that cannot have come from the cache, requested with a unique argument. `None` for pages other than the
+    /// home page, if there was no response, or if `X-Cache` is `HIT`.
     pub uncached: Option<PageVisit>,
 }
 
@@ -234,7 +237,7 @@ pub struct PageAsset {
     pub status: u16,
     /// Decompressed length of the asset, in bytes.
     pub bytes: u64,
-    /// Value of `Content-Encoding`; empty if the asset is not compressed.
+    /// Value of `Content-Encoding`; empty without it.
     pub encoding: String,
     /// Lifetime in browser caches in seconds, by `max-age` of `Cache-Control`; one day if only `Expires` contains a
     /// date; `None` without both.

@@ -8,7 +8,7 @@ use crate::doctor::support_dates::{Program, SupportStatus, support};
 
 /// Total size of autoloaded options of WordPress, in bytes, above which a finding is reported.
 const AUTOLOAD: u64 = 1 << 20;
-/// Number of slow database queries per hour above which a finding is reported.
+/// Number of slow database queries per hour from which on a finding is reported.
 const SLOW_PER_HOUR: u64 = 10;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {

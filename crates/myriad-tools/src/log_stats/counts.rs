@@ -17,7 +17,7 @@ const AGENTS: usize = 3;
 /// Maximum number of hours with separate counts: two years. Requests of further hours are only counted in total.
 const MOST_HOURS: usize = 24 * 731;
 
-/// Number of requests by status class: without a status, then 1xx to 5xx.
+/// Number of requests by status class: without a status or below 100, then 1xx to 4xx, then 500 and above.
 pub(crate) type StatusClasses = [u64; 6];
 
 /// Counts of the requests for a page since it was last added to [`Tally::pages`], whose weights are the total numbers

@@ -13,7 +13,8 @@ pub struct LoggedRequest<'a> {
     pub address: Cow<'a, [u8]>,
     /// Requested host.
     pub host: Cow<'a, [u8]>,
-    /// Path and query. If the request line is invalid, its whole text.
+    /// Path and query; only the rewritten path if the format has `$uri` but neither `$request_uri` nor `$request`. If
+    /// the request line is invalid, its whole text.
     pub uri: Cow<'a, [u8]>,
     /// HTTP status of the response.
     pub status: Option<u16>,

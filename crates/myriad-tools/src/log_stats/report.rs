@@ -7,7 +7,8 @@ use crate::log_stats::remedy::remedy;
 use crate::log_stats::top_counter::TopEntry;
 
 /// Results of counting log lines (a [`Tally`]). Fields ending in `_s` are seconds since the epoch, in `_ms`
-/// milliseconds. A field `over` is the amount by which the count in the same row may at most be too high.
+/// milliseconds. A field `over` is the amount by which the count in the same row may at most be too high. If there are
+/// more pages, addresses or errors than the tables hold, further values of a row may be too low.
 #[derive(Debug, Serialize)]
 pub struct LogReport {
     /// Number of requests in the access logs.
@@ -69,7 +70,7 @@ impl StatusCounts {
     }
 }
 
-/// Durations of requests, in milliseconds.
+/// Durations of requests, in milliseconds. Percentiles are rounded up by at most a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[expect(clippy::struct_field_names, reason = "they are the names of members of JSON")]
 pub struct DurationStats {

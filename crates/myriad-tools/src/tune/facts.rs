@@ -50,7 +50,8 @@ impl InstalledPhp {
 /// Memory of a PHP worker process that it shares with no other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhpWorkerSize {
-    /// Memory of one worker process, in bytes.
+    /// Memory to plan for one worker process, in bytes: that of the largest measured one plus a fifth, the value of
+    /// `--worker`, or an assumed size.
     pub bytes: u64,
     /// Number of measured workers; 1 if the option `--worker` sets the size, 0 if the size is assumed.
     pub measured: u32,

@@ -56,7 +56,7 @@ pub struct ConfigFile {
     pub program: String,
     /// Settings in the order of the file, grouped by section.
     pub settings: Vec<Setting>,
-    /// Command that makes the program read the file.
+    /// Command that makes the program read the file, or an instruction for the user.
     pub activate: String,
 }
 

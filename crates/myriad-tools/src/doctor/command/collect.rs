@@ -180,7 +180,7 @@ fn senders(options: &DoctorOptions) -> Observation<UntrustedSenders> {
 }
 
 /// Returns the pages of the site that changed without a purge during the last seven days, the newest change first, at
-/// most [`MAX_CHANGES`]. Requests them from the control socket.
+/// most [`MAX_CHANGES`], from the last 1000 events of the control socket.
 fn changes(options: &DoctorOptions, site: &WebTarget) -> Observation<Vec<PageChange>> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     // Names of pages contain no port.

@@ -23,7 +23,8 @@ pub(super) struct ConfiguredLogs {
 }
 
 impl ConfiguredLogs {
-    /// Returns the logs of the server that the command-line options select.
+    /// Returns the logs of the server that the command-line options select, except access logs of `stream` blocks, and
+    /// logs to syslog, standard error or a path with variables.
     pub(super) fn find(server: &cli::ServerOptions) -> Result<Self, String> {
         let paths = match SelectedServer::of(server) {
             SelectedServer::Configuration(paths) => paths,

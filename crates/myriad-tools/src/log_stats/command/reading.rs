@@ -98,7 +98,7 @@ fn files(options: &LogOptions, configured: &Result<ConfiguredLogs, String>) -> R
     Ok(files)
 }
 
-/// Returns whether standard input is a pipe or a file.
+/// Returns whether standard input is a pipe, a file or a socket, not a terminal or other device.
 fn is_piped() -> bool {
     let input = io::stdin();
     let kind = rustix::fs::fstat(&input).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
