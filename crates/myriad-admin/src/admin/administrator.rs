@@ -63,8 +63,8 @@ impl Administrator {
         Self { max_batches: HTTP_BATCHES, ..Self::new(runtime) }
     }
 
-    /// Hides the values of query arguments unless `proven` (the client has sent a valid secret): URLs may contain keys
-    /// that reset a password.
+    /// Hides the values of query arguments unless `proven` (a secret, a password or `auth_request` has authenticated
+    /// the client): URLs may contain keys that reset a password.
     #[must_use]
     pub(crate) fn hide_values_unless(self, proven: bool) -> Self {
         Self { hides_values: !proven, ..self }

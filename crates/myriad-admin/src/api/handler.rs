@@ -262,9 +262,10 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> 
     is_json(request)
 }
 
-/// Checks whether a client may change data. It must have sent a secret or a password, because several clients may share
-/// an address. Without access rules in the location, only clients on loopback or a Unix socket are permitted. The host
-/// must be a name of this server, and the request must not originate from a page of another site.
+/// Checks whether a client may change data. It must be authenticated by a secret, a password or `auth_request`, because
+/// several clients may share an address. Without access rules in the location, only clients on loopback or a Unix
+/// socket are permitted. The host must be a name of this server, and the request must not originate from a page of
+/// another site.
 fn may_change(request: &Request, admitted: &ClientRights) -> Result<(), ApiRejection> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Without this check, a server in a container would accept changes from all clients of the container network.
@@ -327,8 +328,8 @@ fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
     Ok(Asked::Pages(request))
 }
 
-/// Executes a call on a separate thread. Values of query arguments are hidden unless the client is `proven` (has sent a
-/// secret).
+/// Executes a call on a separate thread. Values of query arguments are hidden unless the client is `proven`
+/// ([`ClientRights::is_authenticated`]).
 async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, proven: bool) -> PhaseStep {
     let is_unfinished = matches!(call, ApiCall::Writes(..));
     let mut asked = match call {

@@ -52,8 +52,9 @@ pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
 }
 
 /// Performs an inspection (explains the routing of a request) on a separate thread. Values of query arguments of stored
-/// pages are hidden unless the client is `proven` (has sent a secret). The status is 403 if the API is restricted to
-/// one zone, 503 for too many concurrent requests, and 400 if the request cannot be explained.
+/// pages are hidden unless the client is `proven` (authenticated by a secret, a password or `auth_request`). The status
+/// is 403 if the API is restricted to one zone, 503 for too many concurrent requests, and 400 if the request cannot be
+/// explained.
 pub(super) async fn inspect(
     exchange: &mut Exchange,
     question: ExplainedRequest,

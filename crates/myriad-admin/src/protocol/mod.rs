@@ -8,7 +8,7 @@
 //! | `process_memory` | memory of the process, its limit, and actions on low memory |
 //! | `monitoring/` | live events, ranked pages, history, purges, tags |
 //! | `pattern` | `--match`: a wildcard for URLs and keys |
-//! | `redaction` | hiding of argument values from clients without a secret |
+//! | `redaction` | hiding of argument values from clients that are not authenticated |
 //! | `bytes` | keys and URLs, which may contain any byte, as text and back |
 //! | `render/` | reports as lines for a terminal |
 //!

@@ -1,5 +1,5 @@
-//! Hiding of argument values from clients without a valid secret: URLs may contain API secrets and keys that reset a
-//! password.
+//! Hiding of argument values from clients that are not authenticated: URLs may contain API secrets and keys that reset
+//! a password.
 
 use crate::protocol::monitoring::{InspectReport, TopsReport};
 use crate::protocol::{AdminReply, PageReport};

@@ -23,7 +23,7 @@ pub enum AdminReply {
     Peer(Box<PeerReport>),
     /// Live event, sent every second.
     Tick(Box<LiveTick>),
-    /// Executed purge; as a live event, sent before the next tick.
+    /// Executed purge, or a change of a page without a purge; as a live event, sent before the next tick.
     PurgeEvent(Box<PurgeEvent>),
     /// Pages ranked by cost.
     Tops(Box<TopsReport>),

@@ -41,7 +41,7 @@ pub enum AdminRequest {
     Tops(TopsRequest),
     /// History of traffic figures.
     History(HistoryRequest),
-    /// Last purges.
+    /// Last purges, and changes of pages without a purge.
     Purges(PurgesRequest),
     /// Tags of stored pages.
     Tags(TagsRequest),
@@ -149,7 +149,7 @@ pub struct PurgeRequest {
     pub tags: Vec<String>,
     /// URLs with `*` as wildcard.
     pub wildcards: Vec<String>,
-    /// Regular expressions that are matched against URLs.
+    /// Regular expressions that are matched against the path and query of pages of any host.
     pub regexes: Vec<String>,
     /// Hosts, all of whose pages are purged.
     pub hosts: Vec<String>,

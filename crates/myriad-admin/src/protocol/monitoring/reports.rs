@@ -161,7 +161,8 @@ pub struct TextChangeReport {
     pub after: String,
 }
 
-/// Finding of the leak guard: a response that contained data of its visitor, and was not shared.
+/// Finding of the leak guard: a response that contained data of its visitor, and was not shared; or a page that depends
+/// on an input which is not in its key.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LeakReport {

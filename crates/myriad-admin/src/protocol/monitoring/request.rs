@@ -30,7 +30,7 @@ pub struct HistoryRequest {
     pub step: Option<u64>,
 }
 
-/// Request for the last purges.
+/// Request for the last purges, and for the changes of pages without a purge.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct PurgesRequest {
