@@ -63,7 +63,7 @@ pub enum ParseError {
     TransferEncodingInHttp10,
     /// A chunk does not start with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
-    /// The line with a chunk size ends with LF instead of CRLF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
+    /// The line with a chunk size does not end with CRLF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
     InvalidChunkEnd,
     /// A chunk extension violates the grammar (RFC 9112 §7.1.1), or extensions, padding and leading zeros of chunk
     /// sizes exceed the limit of the decoder.

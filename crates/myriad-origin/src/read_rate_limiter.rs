@@ -1,4 +1,5 @@
-//! Limit of the rate of reading from an origin (`*_limit_rate`).
+//! Limit of the rate of reading from an origin (`*_limit_rate`), for responses that are read ahead of the client or
+//! stored in the cache.
 
 use std::time::Duration;
 

@@ -56,10 +56,10 @@ pub enum ControlSocket {
 /// `history`: location of the file with past statistics.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum HistoryFile {
-    /// Not set: next to the folder of the first cache zone; no file if there is no zone.
+    /// Not set: next to the folder of the first cache zone; if there is no zone, in memory only.
     #[default]
     BesideZone,
-    /// `off`: no file.
+    /// `off`: no past statistics are recorded.
     Off,
     /// Path of the file, relative to the prefix.
     At(Text),
@@ -102,7 +102,8 @@ pub struct MainConf {
     pub master_process: bool,
     /// `error_log` of the main context; empty if not set.
     pub error_logs: Vec<ErrorLog>,
-    /// `env`: `NAME` preserves an environment variable, `NAME=value` sets it.
+    /// `env`: `NAME` preserves an environment variable, `NAME=value` sets it. Others are removed, except `TZ` and
+    /// `RUST_BACKTRACE`.
     pub env: Vec<Text>,
     /// `pcre_jit`: value as written. Has no effect: regexes are compiled to machine code if the machine supports it.
     pub pcre_jit: bool,

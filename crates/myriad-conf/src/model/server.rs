@@ -55,7 +55,7 @@ pub struct ListenConf {
     pub ipv6only: bool,
     /// `deferred`: true if written. Has no effect except a warning.
     pub deferred: bool,
-    /// `bind`: true if the address has a socket of its own, even if one on the wildcard address covers it.
+    /// `bind`: true if written. Has no effect, except that only one `listen` of an address may have socket options.
     pub bind: bool,
     /// `fastopen=`: length of the TCP Fast Open queue as written; `None` if not set. Has no effect, apart from a
     /// warning.

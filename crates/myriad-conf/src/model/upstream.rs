@@ -45,7 +45,8 @@ pub struct UpstreamServer {
     pub drain: bool,
     /// `route=`: name of the server for `sticky`; `None` for the MD5 hash of its address.
     pub route: Option<String>,
-    /// `resolve`: true if the name is resolved periodically, and servers are added and removed accordingly.
+    /// `resolve`: true if the name is resolved periodically, and servers are added and removed accordingly. Has no
+    /// effect on a literal address or a unix socket; otherwise requires `zone` and `resolver`.
     pub resolve: bool,
     /// `service=`: name of a service whose SRV records contain ports and weights (RFC 2782); `None` if not set.
     pub service: Option<String>,
@@ -100,7 +101,8 @@ pub enum MeasuredUntil {
     Last,
 }
 
-/// `queue NUMBER [timeout=TIME]`: queue of requests that wait while all servers are at `max_conns`.
+/// `queue NUMBER [timeout=TIME]`: queue of requests that wait while all available servers are at `max_conns`, or while
+/// no server is available and the name of one has not been resolved yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UpstreamQueue {
     /// Maximum number of waiting requests.
@@ -125,11 +127,12 @@ pub struct UpstreamConf {
     pub keepalive: Option<u32>,
     /// `keepalive_requests`: maximum number of requests per connection to a server.
     pub keepalive_requests: u64,
-    /// `keepalive_timeout`: time in ms after which an idle connection to a server is closed.
+    /// `keepalive_timeout`: time in ms after which an idle connection to a server is closed; for FastCGI at most one
+    /// second.
     pub keepalive_timeout: u64,
     /// `keepalive_time`: a connection to a server that is older than this, in ms, is closed after its current response.
     pub keepalive_time: u64,
-    /// `queue`: queue of requests while all servers are busy; `None` if not set.
+    /// `queue`: queue of requests that cannot be sent to a server yet; `None` if not set.
     pub queue: Option<UpstreamQueue>,
     /// `sticky`: session affinity; `None` if not set.
     pub sticky: Option<Sticky>,

@@ -13,15 +13,17 @@ pub struct AccessLog {
     pub syslog: Option<SyslogConf>,
     /// Name of a `log_format` in [`crate::model::HttpConf::log_formats`]; checked to exist.
     pub format: String,
-    /// `buffer=`: size of the buffer for log lines in bytes; `None` if lines are not buffered.
+    /// `buffer=`: size of the buffer for log lines in bytes, by default 64 KB with `gzip`; `None` without both.
     pub buffer: Option<u64>,
     /// `gzip`: compression level of the log file, 1 to 9; `None` if not compressed.
     pub gzip: Option<u8>,
-    /// `flush=`: maximum time that lines stay in the buffer, in milliseconds; `None` for no limit.
+    /// `flush=`: maximum time that lines stay in the buffer, in milliseconds; `None` for no limit. Requires `buffer=`
+    /// or `gzip`.
     pub flush: Option<u64>,
     /// `if=`: requests for which this value is empty or `0` are not logged; `None` to log all.
     pub condition: Option<Text>,
-    /// `sample=1/N`: only a random one in `N` successful requests (status below 400) is logged; `None` to log all.
+    /// `sample=1/N`: only a random one in `N` requests with a status from 100 to 399 is logged; `None` to log all. Has
+    /// no effect on other requests.
     pub sample: Option<u32>,
 }
 

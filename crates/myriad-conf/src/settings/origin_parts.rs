@@ -101,7 +101,7 @@ pub struct OriginBufferingSettings {
     pub max_file_size: u64,
     /// `*_temp_file_write_size`; without effect.
     pub file_write_size: Option<u64>,
-    /// `*_limit_rate`: maximum rate of reading from an origin in bytes per second, may contain variables; `0` for no
-    /// limit.
+    /// `*_limit_rate`: maximum rate in bytes per second for reading a response ahead of the client or into the cache,
+    /// may contain variables; `0` for no limit.
     pub limit_rate: Text,
 }

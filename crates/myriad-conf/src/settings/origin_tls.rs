@@ -16,7 +16,8 @@ pub struct OriginTlsSettings {
     pub ciphers: Option<Text>,
     /// `proxy_ssl_conf_command`: names and values of OpenSSL commands.
     pub commands: Vec<(Text, Text)>,
-    /// `proxy_ssl_name`: name expected in the origin's certificate; `None` for the host of the URL.
+    /// `proxy_ssl_name`: name for the verification of the origin's certificate and for SNI; `None` for the host of the
+    /// URL.
     pub name: Option<Text>,
     /// `proxy_ssl_server_name`: true if the name is sent to the origin (SNI).
     pub server_name: bool,

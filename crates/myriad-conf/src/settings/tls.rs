@@ -123,9 +123,11 @@ pub struct TlsSettings {
     /// `ssl_stapling_file`: file with an OCSP response in DER, used for the first certificate if `ssl_stapling` is on;
     /// `None` if not set.
     pub stapling_file: Option<Text>,
-    /// `ssl_stapling_responder`: URL that replaces the one in the certificate; `None` if not set.
+    /// `ssl_stapling_responder`: URL of the OCSP responder for `ssl_stapling`, which replaces the one in the
+    /// certificate; `None` if not set.
     pub stapling_responder: Option<Text>,
-    /// `ssl_stapling_verify`: true if the signature of an OCSP response is verified.
+    /// `ssl_stapling_verify`: true if a fetched OCSP response must be signed by the issuer or by a responder that it
+    /// has authorized; otherwise the signer may be any certificate in the response.
     pub stapling_verify: bool,
     /// `ssl_early_data`: true if TLS 1.3 early data is accepted.
     pub early_data: bool,

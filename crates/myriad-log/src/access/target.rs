@@ -18,9 +18,11 @@ pub struct AccessLog {
     pub format: usize,
     /// Destination of the lines.
     pub target: LogTarget,
-    /// `if=`: a request is logged only if one of these values is neither empty nor `0`.
+    /// `if=`: a request is logged only if its value is neither empty nor `0`, or cannot be evaluated; `None` to log
+    /// all.
     pub condition: Option<Predicates>,
     /// `sample=1/N`: one of N requests with a status from 100 to 399 is logged, selected at random; `None` to log all.
+    /// Has no effect on other requests.
     pub sample: Option<u32>,
 }
 
