@@ -74,7 +74,7 @@ struct LeaseWait {
     since: Option<Instant>,
     /// Set if the lock file was missing in the last maintenance round.
     missed: bool,
-    /// First sequence number of the newest start whose process is known to be gone.
+    /// First sequence number of the newest start whose process is gone, or counts as gone after [`TAKEOVER_TIMEOUT`].
     gone: u64,
     /// Lowest sequence number of the fetches whose files must be deleted, because a process that is gone wrote them;
     /// `None` if there are none.

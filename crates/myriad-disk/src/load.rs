@@ -54,8 +54,8 @@ fn is_large(body_len: u64, most_in_memory: u64) -> bool {
 }
 
 /// Reads and verifies a page file. A body longer than both `most_in_memory` and [`PIECE`] bytes is left on disk
-/// unverified, to be read in pieces. Fails with `Invalid` if the file is damaged, of another program or version, or has
-/// more than [`MAX_AROUND_BODY`] bytes besides the body.
+/// unverified, to be read in pieces. Fails with `Invalid` if the file is damaged, of another program, version or hash
+/// seed, or has more than [`MAX_AROUND_BODY`] bytes besides the body.
 pub(crate) fn load(
     file_store: &Arc<FileStore>,
     name: FileName,

@@ -22,7 +22,8 @@ pub trait MemoryTier: MemoryPurges {
     /// Like [`Self::forget`], for a file that another program removed: results of fetches in progress are not stored
     /// either.
     fn remove(self: Arc<Self>, hash: u128);
-    /// Drops all pages from memory, because all files were removed.
+    /// Drops all pages from memory, because all files were removed. Results of fetches in progress are not stored
+    /// either.
     fn forget_all(self: Arc<Self>);
     /// Returns the time without a request after which a page is removed, in milliseconds.
     fn inactive_ms(&self) -> u64;

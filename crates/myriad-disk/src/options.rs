@@ -59,10 +59,11 @@ pub enum DiskEvent {
         /// System error that caused the failure.
         error: std::io::Error,
     },
-    /// Writing works again after a failure.
+    /// The folder works again after a failure: it could be opened or created, or writing has succeeded and nothing
+    /// has failed for ten seconds.
     Works,
-    /// A file was quarantined because it is damaged, truncated, or of another program or version. Reported for the
-    /// first and every thousandth file.
+    /// An invalid file was quarantined or deleted ([`crate::FormatError`]). Reported for the first and every
+    /// thousandth file.
     Quarantined {
         /// Former path of the quarantined file.
         path: PathBuf,
@@ -93,9 +94,9 @@ pub enum DiskEvent {
     },
     /// The search at startup is complete: all files of the folder are known.
     Recovered {
-        /// Number of files found in the folder.
+        /// Number of files in the index, including those written since the start.
         files: usize,
-        /// Disk space that the files occupy, in bytes.
+        /// Disk space of files (also of those that are not deleted yet) and of writes in progress, in bytes.
         bytes: u64,
         /// Duration of the search, in milliseconds.
         took_ms: u64,
@@ -160,7 +161,7 @@ pub struct DiskStats {
     pub expired: u64,
     /// Number of files that other programs removed.
     pub vanished: u64,
-    /// Number of invalid files (damaged, truncated, of another program or version) that were quarantined or deleted.
+    /// Number of invalid files ([`crate::FormatError`]) that were quarantined or deleted.
     pub quarantined: u64,
     /// Number of system errors while reading files.
     pub unreadable: u64,

@@ -20,7 +20,8 @@ use crate::stored_body::StoredBody;
 /// Reason why a page was not written.
 #[derive(Debug)]
 pub enum WriteFailure {
-    /// A purge covers the page, or a later page of the same key and variant has been or is being written.
+    /// A purge covers the page, a later page of the same key and variant has been or is being written, or the marker
+    /// file of the key's variants was removed meanwhile.
     Cancelled,
     /// Not enough space can be freed, or the page is too long.
     NoSpace,
@@ -155,9 +156,9 @@ impl StagedFile {
     }
 
     /// Completes the file, renames it to its final name, which is returned, and adds it to the file index. For a
-    /// variant, also writes the key's marker file if necessary, and removes variants beyond the maximum per key. Fails
-    /// with `Cancelled` if a purge or a later page of the same key and variant has intervened, with `NoSpace` if the
-    /// sections do not fit, and otherwise with `Failed`.
+    /// variant, also writes the key's marker file if necessary, and removes variants beyond the maximum per key.
+    /// Fails with `Cancelled` if a purge, a later page of the same key and variant, or the removal of the marker file
+    /// has intervened, with `NoSpace` if the sections do not fit, and otherwise with `Failed`.
     pub(crate) fn commit(mut self, mut placing: FileCompletion<'_>) -> Result<FileName, WriteFailure> {
         let file_store = Arc::clone(&self.file_store);
         let (key, hash) = (placing.sections.key, placing.sections.key_hash);

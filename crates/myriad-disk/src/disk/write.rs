@@ -79,9 +79,10 @@ impl DiskStore {
         StagedFile::begin(&self.file_store, HEADER as u64 + body_len)
     }
 
-    /// Writes the sections around the body of a temporary file, renames the file to its final name, adds it to the file
-    /// index and returns the name. Fails with `Cancelled` if a purge or a later write has cancelled write `number`, or
-    /// a later page is in the folder; with `NoSpace` if the sections do not fit; and otherwise with `Failed`.
+    /// Writes the sections around the body of a temporary file, renames the file to its final name, adds it to the
+    /// file index and returns the name. Fails with `Cancelled` if a purge or a later write has cancelled write
+    /// `number`, a later page is in the folder, or the key's marker file was removed meanwhile; with `NoSpace` if the
+    /// sections do not fit; and otherwise with `Failed`.
     pub fn commit_file(
         &self,
         file: StagedFile,
