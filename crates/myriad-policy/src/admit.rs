@@ -17,7 +17,7 @@ pub struct ResponseFacts<'a> {
     pub fields: &'a Fields,
     /// Method sent to the origin, after `proxy_cache_convert_head`.
     pub method: Method,
-    /// True if the request to the origin had `Authorization`.
+    /// True if the client's request has `Authorization`.
     pub authorization: bool,
     /// True if the request to the origin had a personal cookie (login, cart: `personal_cookies`).
     pub personal: bool,
@@ -27,7 +27,8 @@ pub struct ResponseFacts<'a> {
     /// True if a `*_no_cache` condition is neither empty nor `0` or cannot be evaluated, or the response redirects
     /// internally (`X-Accel-Redirect`).
     pub no_cache: bool,
-    /// True if the requested range is part of the cache key (`slice`), so that a 206 is stored as a page of its own.
+    /// True if the response is the slice that the cache key names (`slice`), so that a 206 is stored as a page of its
+    /// own.
     pub piece: bool,
     /// Number of requests with the cache key so far, including this request (`*_cache_min_uses`).
     pub uses: u64,
@@ -184,8 +185,8 @@ fn lifetime(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Resu
 /// storing, that is expired, or that has no validity; otherwise returns the refusal `why`.
 ///
 /// The page is never served stale, so that a page published later at the URL appears as soon as the validity expires.
-/// `X-Accel-Expires: 0` and a `Surrogate-Control` that forbids storing still prevent it. Rules that protect visitors,
-/// including `private`, are checked before.
+/// `X-Accel-Expires: 0`, and a `Surrogate-Control` or `X-LiteSpeed-Cache-Control` that forbids storing, still prevent
+/// it. Rules that protect visitors, including `private`, are checked before.
 fn negative(
     status: u16,
     why: StoreRefusal,

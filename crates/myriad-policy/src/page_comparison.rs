@@ -156,7 +156,8 @@ impl Noise {
     /// if both are equal outside of them. Of tokens that look like random ids, only the length is compared. Decimal
     /// numbers are not compared if `ignores_numbers` is set.
     ///
-    /// # Errors Returns the first difference. If a page is longer than [`MAX_COMPARED_LEN`] and the bytes differ, the
+    /// # Errors
+    /// Returns the first difference. If a page is longer than [`MAX_COMPARED_LEN`] and the bytes differ, the
     /// difference covers both pages completely.
     pub fn compare(
         &self,

@@ -56,8 +56,9 @@ pub struct RenderingComparison {
     /// True if the page must be fetched again at once, to find its noise.
     pub is_checked: bool,
     /// Difference from the page before the first fetch (`rendered`) to the page that was fetched last (`stored`).
-    /// `None` if the content is equal, if a purge announced the change, if a further fetch is needed, or if the fetched
-    /// pages differ too much from each other.
+    /// `None` if the content is equal, if a further fetch is needed, or if no difference is determined: a purge
+    /// announced the change, the stored page already was a change when it was stored, or the fetched pages differ
+    /// from each other by more than noise.
     pub change: Option<Difference>,
 }
 

@@ -66,8 +66,8 @@ pub struct RefreshAhead {
 
 impl RefreshAhead {
     /// Records the requests for a page that an inspection found at `now`. Returns the expected number of requests
-    /// during the validity of the refreshed page if the page should be refreshed now. `None` if the page is not due, if
-    /// it has had no hits since the first inspection, if fewer than 0.2 requests are expected, or if the validity is
+    /// during the validity of the refreshed page if the page should be refreshed now. `None` if the page is not due,
+    /// if it has no hits and none are remembered, if fewer than 0.2 requests are expected, or if the validity is
     /// shorter than 10 s or not from the response.
     ///
     /// Pages with an adaptive validity are refreshed shortly before they expire; with a validity that the origin has

@@ -197,9 +197,11 @@ impl Methods {
 /// `*_cache_use_stale`: conditions under which an expired page may be served.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UseStale {
-    /// `error`: true to serve an expired page if the connection failed or could not be opened.
+    /// `error`: true to serve an expired page if the connection failed or could not be opened, the fetch failed for
+    /// another reason without a condition of its own, or a limit of this server prevented the request.
     pub error: bool,
-    /// `timeout`: true to serve an expired page if the origin timed out.
+    /// `timeout`: true to serve an expired page if the origin timed out, or a limit of this server prevented the
+    /// request.
     pub timeout: bool,
     /// `invalid_header`: true to serve an expired page if the origin sent an empty or invalid response.
     pub invalid_header: bool,

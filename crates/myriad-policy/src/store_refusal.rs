@@ -5,7 +5,7 @@
 pub enum StoreRefusal {
     /// HEAD, or a method that is not in `*_cache_methods`.
     Method,
-    /// Interim status, 304, or a 206 that is not a slice (RFC 9111 §3).
+    /// Status outside of 200 to 599, 304, or a 206 that is not a slice (RFC 9111 §3).
     Status,
     /// The request had a personal cookie (login, cart: `personal_cookies`).
     PersonalRequest,

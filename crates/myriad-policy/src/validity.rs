@@ -42,9 +42,10 @@ pub enum ValiditySource {
     MaxAge,
     /// `Expires` (RFC 9111 §5.3).
     Expires,
-    /// `*_cache_valid`.
+    /// `*_cache_valid` or `*_cache_negative`.
     CacheValid,
-    /// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2); only under `cache_rfc9111`.
+    /// A tenth of the time since `Last-Modified` (RFC 9111 §4.2.2), or 0 for a response that is stored only to be
+    /// validated; only under `cache_rfc9111`.
     Heuristic,
     /// `*_cache_adaptive`, which shortened the validity of the response.
     Adaptive,
