@@ -243,7 +243,7 @@ impl LeakSamples {
         self.suspected.store(state.suspected.len(), Relaxed);
     }
 
-    /// Returns the suspicion of a page; `None` if it is not suspected.
+    /// Returns the suspicion of a page; `None` if it is not suspected, or no longer.
     pub fn suspicion(&self, key: &[u8], now: u64) -> Option<SuspectedPage> {
         if self.suspected.load(Relaxed) == 0 {
             return None;
