@@ -10,9 +10,9 @@ use myriad_exchange::runtime::DebugRules;
 /// Request header field by which a client requests the cache key and the cache zone in the response.
 const ASKED: &[u8] = b"x-cache-debug";
 
-/// Adds `Cache-Status` as configured by `cache_status`. With `cache_debug`, also adds to responses with a cache status
-/// `X-Cache` (unless `add_header` sets it), `X-Cache-Age` for a page that was not fetched for this request, and key and
-/// zone for an authorized client that requests them.
+/// Adds `Cache-Status` as configured by `cache_status`, if the request has a cache status or a reason for none. With
+/// `cache_debug`, also adds to responses with a cache status `X-Cache` (unless `add_header` sets it), `X-Cache-Age` for
+/// a page that was not fetched for this request, and key and zone for an authorized client that requests them.
 pub(crate) fn add(request: &Request, rules: &DebugRules, answer: &ContentResponse, head: &mut ResponseText) {
     let facts = &request.cache;
     // As in nginx, a request with a method that the cache does not handle has no status, but it has a reason.

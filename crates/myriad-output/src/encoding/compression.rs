@@ -13,8 +13,10 @@ use super::gzip_proxied::proxied_facts;
 use crate::transform::{Transform, transformed};
 use myriad_exchange::exchange::{ContentResponse, EncodingSizes, Request, pull_body};
 
-/// Compresses the body of a response if the location offers a coding that the client accepts, and if status, media type
-/// and length of the response and its `Cache-Control` (`no-transform`) permit it.
+/// Compresses the body of a response if the location offers a coding that the client accepts, if the response is
+/// `compressible`, and if `gzip_proxied` and similar settings, status, media type and length of the response and its
+/// `Cache-Control` (`no-transform`) permit it. Sets `varies_by_encoding` even if this client gets the body
+/// uncompressed.
 pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     let nothing_offered = request.place().offer.is_empty();
     if nothing_offered || !answer.compressible || !is_compressed(answer.status) {
