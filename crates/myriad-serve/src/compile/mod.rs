@@ -56,7 +56,8 @@ use myriad_store::page::PageZone;
 pub(crate) struct RetainedState {
     /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
-    /// Health of upstream peers, such as failures and results of health checks.
+    /// State of upstream peers: failures and results of health checks, resolved names, servers edited by
+    /// administrators, and sessions of `sticky learn`.
     pub peers: PeerStates,
     /// State of access checks, such as the counts of `limit_req` and `limit_conn` zones.
     pub gate: gates::PersistentCheckState,

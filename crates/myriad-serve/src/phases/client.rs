@@ -8,7 +8,8 @@ use myriad_tls::StatusCheck;
 use myriad_exchange::counting;
 use myriad_exchange::exchange::Exchange;
 
-/// Error response to a client whose certificate, or lack of one, the server does not accept.
+/// Error response to a client: the server does not accept its certificate, or the lack of one; its handshake named
+/// another server; or its request is early data that must not be replayed.
 pub(super) struct ClientRejection {
     pub(super) status: u16,
     pub(super) message: String,

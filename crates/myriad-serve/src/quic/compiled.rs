@@ -34,8 +34,8 @@ pub(crate) struct Quic {
 }
 
 impl Quic {
-    /// Creates the state. `secret` is the key for stateless resets and connection IDs of listeners without
-    /// `quic_host_key`; `process` is the number of this process.
+    /// Creates the state. `secret` is the key for address validation tokens, and for stateless resets and connection
+    /// IDs of listeners without `quic_host_key`; `process` is the number of this process.
     pub(crate) fn new(secret: &[u8], process: u8, relay: Arc<QuicRelay>) -> Self {
         let tokens = QuicTokens::new(secret);
         Self { secret: Zeroizing::new(secret.into()), tokens, process, relay, crossings: HashMap::new() }

@@ -15,7 +15,8 @@ use zeroize::Zeroizing;
 pub struct InheritedResources {
     /// Listening sockets with the name of their address, which occurs several times with `reuseport`.
     pub listeners: Vec<(String, OwnedFd)>,
-    /// Secret of QUIC stateless resets and connection IDs, for servers without `quic_host_key`.
+    /// Secret of QUIC address validation tokens, and of stateless resets and connection IDs of listeners without
+    /// `quic_host_key`.
     pub quic_secret: Zeroizing<Vec<u8>>,
     /// Number of this process, modulo 256; distinguishes the processes that share QUIC sockets.
     pub process: u8,

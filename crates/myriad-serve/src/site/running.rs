@@ -187,7 +187,7 @@ impl RunningSite {
     /// Executes a purge in the zone named `zone`; `None` for all zones.
     ///
     /// # Errors
-    /// The zone does not exist, the pattern is not a valid regex, or the purge could not be saved.
+    /// The zone does not exist, the pattern is invalid, too many purges are active, or the purge could not be saved.
     pub async fn purge(
         &self,
         zone: Option<&str>,

@@ -57,6 +57,6 @@ pub(super) struct ListenSocket {
 pub(super) struct WorkerQuicSockets {
     /// Descriptors of the sockets.
     pub descriptors: Vec<OwnedFd>,
-    /// Number of the listener, and position of the worker among those that share the address.
+    /// Number, keys and shared state of the listener, and the number of the worker.
     pub place: QuicWorkerSockets,
 }

@@ -7,7 +7,8 @@ use myriad_conf::settings::Network;
 pub(super) struct ForwardedSettings {
     /// `forwarded_scheme_from`: proxies whose `X-Forwarded-Proto` sets the scheme of a request.
     pub scheme_from: Vec<Network>,
-    /// `forwarded_host_from`: proxies whose `X-Forwarded-Host` sets the host of a request.
+    /// `forwarded_host_from`: proxies whose `X-Forwarded-Host` sets the host of a request whose `Host` matches no
+    /// `server_name`.
     pub host_from: Vec<Network>,
 }
 
