@@ -36,7 +36,7 @@ pub enum PurgeScope<'a> {
     /// All pages covered by a rule, which [`crate::index::Metadata::covers`] parses. They are counted in the
     /// background.
     Rule {
-        /// Name of the purge, reported with its result ([`FinishedPurge`]).
+        /// Name of the purge, reported with its result ([`FinishedPurge`]), at most [`MAX_RULE_LEN`] bytes.
         name: &'a str,
         /// Rule in the caller's format, at most [`MAX_RULE_LEN`] bytes.
         rule: &'a [u8],
@@ -83,7 +83,8 @@ impl PurgeCount {
 /// Reason why a purge was rejected, or is not durable.
 #[derive(Debug)]
 pub enum PurgeError {
-    /// The rule cannot be parsed by [`crate::index::Metadata::covers`], or is too long. Nothing was purged.
+    /// The rule cannot be parsed by [`crate::index::Metadata::covers`], or the rule or its name is too long. Nothing
+    /// was purged.
     Rule,
     /// The maximum number of purges is active already. Nothing was purged.
     TooMany,
