@@ -42,8 +42,8 @@ pub(crate) enum SlotKind {
     Assigned,
     /// Computed at its first read, such as the result of a `map`.
     Computed,
-    /// Computed at each read: result of a `volatile` block, value of a hidden variable of the embedder, or a value
-    /// after [`Frame::forget_computed`].
+    /// Computed again at the next read: result of a `volatile` block, value of a hidden variable of the embedder (both
+    /// of which stay volatile), or a computed value after [`Frame::forget_computed`].
     Volatile,
 }
 

@@ -15,7 +15,8 @@ pub struct Variable {
     /// Variable of the embedder with the same name (`$http_*`, `$arg_*`), whose value is read while the user variable
     /// is unset.
     shadowed: Option<Builtin>,
-    /// Computation by a block such as `map`, bound by `Compiler::finish`; empty for variables of `set` and captures.
+    /// Computation by a block such as `map`, bound by `Compiler::finish`; empty for variables without a block, which
+    /// only `set`, captures or the embedder assign.
     lazy: OnceLock<Lazy>,
     /// Set if the variable is assigned by something other than its block: a `set`, a capture, or the embedder.
     assigned: OnceLock<()>,

@@ -11,7 +11,7 @@ use crate::error::ScriptError;
 use crate::names::NameResolver;
 use crate::template::parse::parse;
 
-/// Declares the variables of `set` and named groups, including those in nested blocks.
+/// Declares the variables of `set`, function calls and named groups, including those in nested blocks.
 pub(crate) fn declare<C: Catalogue>(
     names: &mut NameResolver<C>,
     sources: &[StepSource<'_>],

@@ -77,8 +77,8 @@ impl Rewrite {
         self.after
     }
 
-    /// Matches the URI; on a match rewrites it, or writes the URL of the redirect to the frame. Returns whether it
-    /// matched.
+    /// Matches the URI; on a match rewrites it, or writes the URL of the redirect to the frame, otherwise clears the
+    /// captures. Returns whether it matched.
     pub(super) fn apply<E: Environment + ?Sized>(
         &self,
         env: &mut E,
