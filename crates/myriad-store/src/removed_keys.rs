@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const SLOTS: usize = 4096;
 const WHY_BITS: u32 = 1;
 
-/// Reason why the pages of a key are not stored any more.
+/// Reason why the pages of a key are no longer in memory; after an eviction, they may still be on disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RemovalReason {
     /// A purge or a removal (of the key or of all objects) removed the key, or at least one of its variants.

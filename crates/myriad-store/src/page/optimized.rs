@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 /// Counters of the page optimizer for a zone.
 #[derive(Debug, Default)]
 pub struct OptimizedCounts {
-    /// Number of optimized forms.
+    /// Number of optimized forms that were made.
     pub forms: AtomicU64,
     /// Number of pages without an optimized form: they cannot be optimized, or no filter changed them.
     pub unchanged: AtomicU64,
