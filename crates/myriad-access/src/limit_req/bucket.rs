@@ -30,7 +30,8 @@ impl Bucket {
 
     /// Counts a request: `excess` is the result of [`Self::excess_after`] for it.
     pub(super) fn fill(&mut self, excess: u64, now: u64) {
-        // Within the same millisecond `last_ms` stays, as nothing has leaked.
+        // Within the same millisecond, and after a small step back of the clock, `last_ms` stays, as nothing has
+        // leaked.
         if self.elapsed(now) > 0 {
             self.last_ms = now;
         }

@@ -38,7 +38,7 @@ impl OriginChallenge {
 /// Checks a request that the cache cannot answer. Returns `None` if it may be sent to the origin: it needs no pass (no
 /// `origin_challenge`, a condition that is empty or `0`, or a subrequest), or has a valid pass. Otherwise returns the
 /// challenge page for a client without a valid pass, or 429 for a client network that uses too many passes, and logs
-/// the reason.
+/// the reason, at most once per second.
 pub fn judge(exchange: &mut Exchange) -> Option<PhaseStep> {
     let Exchange { request, frame } = exchange;
     let challenge: &OriginChallenge = request.place().features.get()?;

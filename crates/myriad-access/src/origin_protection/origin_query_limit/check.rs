@@ -134,7 +134,7 @@ fn rate(rules: &QueryRules, sought: OriginFetch) -> AdmissionRate {
 }
 
 /// Key by which queries are counted together: name of the server and client network, and with `per=path` the path. A
-/// client with a valid challenge pass is counted by its pass instead of the path.
+/// client with a valid challenge pass is counted by its pass instead of the path, also with `per=network`.
 #[derive(Hash)]
 enum QueryCounter<'a> {
     Network(&'a [u8], IpAddr),

@@ -33,7 +33,7 @@ struct QueueState {
     learnt: LearnedLimit,
     /// Bound of concurrent requests from the status page of php-fpm, if a location has `status=`.
     children: PoolChildren,
-    /// Limit of the location whose request entered last; `None` before the first request.
+    /// Limit of the location whose request arrived last, even if it was rejected; `None` before the first request.
     bound: Option<ConcurrencyLimit>,
 }
 
@@ -105,7 +105,7 @@ pub struct QueueReport {
     pub in_flight: u32,
     /// Number of requests that wait for a slot.
     pub waiting: u64,
-    /// Limit on concurrent requests for the location whose request entered last; `None` before the first request.
+    /// Limit on concurrent requests for the location whose request arrived last; `None` before the first request.
     pub limit: Option<u32>,
 }
 
