@@ -131,7 +131,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
         .no_effect("buffers are sized automatically"),
     ),
     FamilyRow::new(
-        row("limit_rate", ONE, Set::Origin(limit_rate), "Maximum rate in bytes per second for reading from the upstream server.")
+        row("limit_rate", ONE, Set::Origin(limit_rate), "Maximum rate in bytes per second for reading a response ahead of the client or into the cache.")
             .default("0"),
     ),
     FamilyRow::new(

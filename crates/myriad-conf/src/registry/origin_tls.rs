@@ -48,7 +48,7 @@ pub(super) static ROWS: &[FamilyRow] = &[
             "ssl_name",
             ONE,
             set!(Origin.text => Some tls.name),
-            "Server name expected in the certificate of the upstream server.",
+            "Name of the upstream server for the verification of its certificate and for SNI.",
         )
         .computed("the host of `proxy_pass`"),
     ),

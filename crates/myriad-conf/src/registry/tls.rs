@@ -121,21 +121,21 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new("ssl_stapling", HS, FLAG, set!(Settings.flag => tls.stapling), "Enables OCSP stapling.")
         .default("off")
         .differs(STAPLING),
-    Directive::new("ssl_stapling_file", HS, ONE, set!(Settings.text => Some tls.stapling_file), "File with an OCSP response in DER.")
+    Directive::new("ssl_stapling_file", HS, ONE, set!(Settings.text => Some tls.stapling_file), "File with an OCSP response in DER for `ssl_stapling`.")
         .differs("it applies to the first certificate"),
     Directive::new(
         "ssl_stapling_responder",
         HS,
         ONE,
         set!(Settings.text => Some tls.stapling_responder),
-        "URL of the OCSP responder, instead of the URL in the certificate.",
+        "URL of the OCSP responder for `ssl_stapling`, instead of the URL in the certificate.",
     ),
     Directive::new(
         "ssl_stapling_verify",
         HS,
         FLAG,
         set!(Settings.flag => tls.stapling_verify),
-        "Requires that an OCSP response is signed by the issuer or a responder it has authorized.",
+        "Requires that a fetched OCSP response is signed by the issuer or a responder it has authorized.",
     )
     .default("off")
     .differs("the issuer itself need not be trusted"),

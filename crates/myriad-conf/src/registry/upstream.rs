@@ -158,7 +158,7 @@ pub(super) static ROWS: &[Directive] = &[
         UPSTREAM,
         between(1, 2),
         Set::Upstream(queue),
-        "Maximum number of requests that wait, and for how long, while every server has reached its `max_conns`.",
+        "Maximum number of requests that wait, and for how long, while every server has reached its `max_conns` or no name is resolved yet.",
     )
     .differs("a background refresh of a stale page does not wait; if only failed servers are left, 502 is returned immediately"),
 ];

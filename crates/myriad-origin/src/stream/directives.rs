@@ -76,7 +76,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             buffer(args, &mut settings.feature_mut::<StreamSettings>().buffer_size)
         }),
-        "Size of the buffer for each direction.",
+        "Size of the buffer for each direction of a TCP connection.",
     )
     .default("16k"),
     Directive::new(
@@ -94,7 +94,8 @@ pub(crate) static ROWS: &[Directive] = &[
         set!(Feature<StreamSettings>.flag => sends_proxy_header),
         "Sends the client address to upstream servers, by the PROXY protocol.",
     )
-    .default("off"),
+    .default("off")
+    .differs("has no effect over UDP"),
     Directive::new(
         "proxy_ssl",
         LEVELS,
@@ -183,7 +184,7 @@ pub(crate) static ROWS: &[Directive] = &[
         Set::Settings(|settings, args| {
             buffer(args, &mut settings.feature_mut::<StreamSettings>().preread_buffer_size)
         }),
-        "Maximum number of bytes read before a connection is forwarded.",
+        "Maximum number of bytes of the TLS ClientHello that `ssl_preread` reads.",
     )
     .default("16k"),
     Directive::new(
@@ -191,7 +192,7 @@ pub(crate) static ROWS: &[Directive] = &[
         LEVELS,
         ONE,
         set!(Feature<StreamSettings>.millis => preread_timeout),
-        "Timeout for reading the first bytes of a connection.",
+        "Timeout for reading the TLS ClientHello by `ssl_preread`.",
     )
     .default("30s"),
     Directive::new(
