@@ -8,7 +8,7 @@ use myriad_http::MethodSet;
 pub(super) struct DavSettings {
     /// `dav_methods`: enabled methods; empty for `off`.
     pub methods: MethodSet,
-    /// `create_full_put_path`: missing directories are created.
+    /// `create_full_put_path`: PUT creates missing directories, as MOVE of a file always does.
     pub full_path: bool,
     /// `min_delete_depth`: minimum number of path elements for DELETE.
     pub min_delete_depth: u64,

@@ -371,8 +371,9 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
 }
 
 /// Returns the best encoding of a small file that the client accepts and that exists; `None` to send the file
-/// uncompressed, also if the best of all encodings exists but is not smaller. A missing better encoding is created
-/// once in the background. If none exists, one with gzip is created immediately, if the client accepts it.
+/// uncompressed, also if the best of all encodings exists but is not smaller. A missing better encoding is created once
+/// in the background. If none exists, one with gzip is created immediately, if the client accepts it and the file is
+/// not too long for that ([`first_gzip_level`]).
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,

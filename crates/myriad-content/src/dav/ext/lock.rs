@@ -77,8 +77,9 @@ fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
 }
 
 /// LOCK: locks a file or a directory, or renews a lock if the request has no body. If nothing exists at the path, an
-/// empty file is created and locked; for a URI with a trailing slash, the response is 409. Returns 423 if another
-/// lock applies, 507 if the zone is full, and 412 if the lock to renew does not exist.
+/// empty file is created and locked; for a URI with a trailing slash, the response is 409. Returns 423 if another lock
+/// applies, or if the parent directory is locked and the request lacks its token; 507 if the zone is full, 412 if the
+/// lock to renew does not exist, and 400 for `Depth: 1` or an invalid body.
 pub(in crate::dav) fn lock(exchange: &mut Exchange, zone: &LockZone, access: DavAccess) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let depth = match depth(&exchange.request, Depth::Infinity) {
