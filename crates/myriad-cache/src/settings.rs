@@ -35,14 +35,14 @@ pub struct CacheSettings {
     pub key: Option<Text>,
     /// Lifetimes by status (`*_cache_valid`), in configuration order.
     pub valid: Vec<CacheValid>,
-    /// Methods whose responses are stored (`*_cache_methods`).
+    /// Methods whose requests use the cache (`*_cache_methods`).
     pub methods: Methods,
     /// Number of requests from which a page is stored (`*_cache_min_uses`).
     pub min_uses: u64,
     /// Conditions (`*_cache_bypass`): the cache is not read if any value is neither empty nor `0`.
     pub bypass: Vec<Text>,
-    /// Conditions (`*_cache_share`): a request that its method or `*_cache_bypass` excludes uses the cache if any value
-    /// is neither empty nor `0`.
+    /// Conditions (`*_cache_share`): a GET, HEAD or POST request that its method, `*_cache_bypass` or `*_no_cache`
+    /// excludes uses the cache if any value is neither empty nor `0`.
     pub share: Vec<Text>,
     /// Conditions (`*_no_cache`): the response is not stored if any value is neither empty nor `0`.
     pub no_cache: Vec<Text>,
@@ -102,7 +102,8 @@ impl PersonalCookies {
 pub struct CacheRules {
     /// Cookies that identify a client (`personal_cookies`).
     pub personal_cookies: PersonalCookies,
-    /// Names of cookies that are removed from stored pages (`impersonal_cookies`); a final `*` matches any suffix.
+    /// Names of cookies that do not prevent storing, and are removed from stored pages (`impersonal_cookies`); a
+    /// final `*` matches any suffix.
     pub impersonal_cookies: Vec<Text>,
     /// True to search responses for data of the visitor before they are shared (`leak_guard`).
     pub leak_guard: bool,
@@ -113,8 +114,8 @@ pub struct CacheRules {
     /// True if keys omit arguments that, according to the origin's `No-Vary-Search`, do not affect the response
     /// (`cache_no_vary_search`).
     pub no_vary_search: bool,
-    /// Value of `No-Vary-Search` for stored pages whose origin does not send it (`cache_no_vary_search say=`); `None`
-    /// if not set.
+    /// Value of `No-Vary-Search` for responses with status 200 whose origin does not send it (`cache_no_vary_search
+    /// say=`); `None` if not set.
     pub no_vary_search_default: Option<Vec<u8>>,
 }
 

@@ -39,7 +39,7 @@ pub struct PressureSums {
     pub stage: PressureStage,
     /// Number of times that each stage above [`PressureStage::Normal`] was entered.
     pub begun: [u64; 3],
-    /// Pages evicted from memory under pressure. Pages that are also on disk remain there.
+    /// Cache keys whose pages were evicted from memory under pressure. Pages that are also on disk remain there.
     pub pages: u64,
     /// Idle client connections that were closed under pressure.
     pub idle: u64,
@@ -77,7 +77,7 @@ impl Pressure {
         before
     }
 
-    /// Counts pages evicted from memory under pressure.
+    /// Counts cache keys whose pages were evicted from memory under pressure.
     pub fn count_evicted(&self, pages: usize) {
         self.pages.fetch_add(pages as u64, Relaxed);
     }

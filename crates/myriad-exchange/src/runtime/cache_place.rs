@@ -37,8 +37,8 @@ pub struct CachePlace {
     pub optimize: u64,
     /// `cache_no_vary_search`: true if keys omit the arguments that the origin's `No-Vary-Search` ignores.
     pub no_vary_search: bool,
-    /// `cache_no_vary_search ... say=`: header line added to pages whose origin does not send `No-Vary-Search`; `None`
-    /// without `say=`.
+    /// `cache_no_vary_search ... say=`: value of `No-Vary-Search` that is added to responses of the origin with
+    /// status 200 and without this field; `None` without `say=`.
     pub no_vary_search_line: Option<Vec<u8>>,
     /// True if a HEAD request uses the page of GET (`proxy_cache_convert_head`); always true for protocols without this
     /// directive.

@@ -29,7 +29,7 @@ pub struct ServerLines {
     pub alt_svc: Box<[u8]>,
     /// Name of this server on built-in error pages.
     pub server_name: Box<str>,
-    /// Complete `Strict-Transport-Security` line of `https_only`; `None` without it.
+    /// Complete `Strict-Transport-Security` line of `https_only`; `None` without `https_only`, or with `hsts=off`.
     pub hsts_line: Option<Box<[u8]>>,
 }
 

@@ -123,7 +123,8 @@ pub struct VirtualServer {
     pub http2: bool,
     /// Settings for HTTP/3 (`http3*`, `quic_*`).
     pub http3: Http3Settings,
-    /// TLS configuration for QUIC; `None` if the server has no `listen ... quic`, or does not offer HTTP/3.
+    /// TLS configuration for QUIC; `None` if the server accepts no TLS handshakes, has no `listen ... quic`, or does
+    /// not offer HTTP/3.
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
     /// `ssl_verify_client`; `None` if it is off.
     pub clients: Option<Arc<ClientRules>>,
