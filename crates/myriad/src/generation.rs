@@ -38,7 +38,7 @@ pub(crate) struct ServerGeneration {
     zones: Vec<PathBuf>,
     /// Files in which the supervisor stores state for the workers, such as certificates.
     pub(crate) state: Vec<PathBuf>,
-    /// Description of the running `myriad wordpress` for `status`, in lines; empty for other servers.
+    /// Description of the running `myriad wordpress` or `myriad php` for `status`, in lines; empty for other servers.
     pub(crate) facts: String,
     files: HandedFiles,
     hosts: Vec<ResolvedHost>,

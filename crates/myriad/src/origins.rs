@@ -49,8 +49,8 @@ struct NamedOrigin {
 /// Returns warnings, in the order of the configuration, about origins on this machine that do not accept connections,
 /// or that the user of the workers (`account`) cannot reach.
 ///
-/// Each address is tested once; addresses on which this configuration itself listens are skipped. Sockets that do not
-/// exist are only reported with `tells_missing`.
+/// Each address is tested once; addresses on which the `http` servers of this configuration listen are skipped. Sockets
+/// that do not exist are only reported with `tells_missing`. Origins of `stream` are not tested.
 pub(crate) fn warnings(model: &Model, account: Option<&Account>, tells_missing: bool) -> Vec<Diagnostic> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut known = HashSet::new();

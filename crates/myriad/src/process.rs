@@ -32,9 +32,9 @@ pub(crate) struct WorkerProcess {
     /// State of the worker:
     ///
     /// ```text
-    /// Starting --Ready--> Serving --request to quit--> Leaving --exit--> gone
+    /// Starting --Ready--> Serving --quit or terminate--> Leaving --exit--> gone
     /// ```
-    /// A process may exit in any state.
+    /// A starting process may also be requested to leave, and a process may exit in any state.
     pub(crate) state: Standing,
     /// Time at which the process was started.
     pub(crate) since: Instant,
@@ -123,7 +123,7 @@ impl WorkerProcess {
     }
 
     /// Returns the description of this worker for other processes, and the sending endpoint of its inbox; `None` if it
-    /// does not serve QUIC.
+    /// has no inbox, because it has never served QUIC or the inbox could not be created.
     pub(crate) fn reachable(&self) -> Option<(QuicProcess, BorrowedFd<'_>)> {
         Some((self.quic_process(), self.way_in.as_ref()?.as_fd()))
     }

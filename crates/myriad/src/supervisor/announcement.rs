@@ -15,7 +15,7 @@ use myriad_cli::wordpress;
 pub(super) struct ServerAnnouncement {
     /// Pid file, written once the first worker accepts connections; `None` before.
     pub(super) pid_file: Option<PidFile>,
-    /// Lock of the folder of a `myriad wordpress`; `None` for other servers.
+    /// Lock of the folder of a `myriad wordpress` or `myriad php`; `None` for other servers.
     pub(super) instance: Option<InstanceLock>,
     /// Stream to the foreground half of `daemon on`, until the result has been reported; `None` otherwise.
     pub(super) foreground: Option<UnixStream>,

@@ -24,8 +24,8 @@ const STEADY: Duration = Duration::from_secs(5);
 #[derive(Debug)]
 pub(super) struct SupervisedWorkers {
     processes: Vec<WorkerProcess>,
-    /// True if a worker that exits is replaced. WINCH sets the value to false; a reload, or the exit of a new binary,
-    /// sets it to true.
+    /// True if a worker that exits is replaced. WINCH sets the value to false; a reload, or the exit of a new binary
+    /// while no worker runs, sets it to true.
     pub(super) accepting: bool,
     pub(super) respawn: RespawnSchedule,
 }
