@@ -143,8 +143,8 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
     }
 }
 
-/// Returns whether a host (with its zone) must be invalidated now, and records the invalidation. A new file always
-/// causes one, because clients cannot create it.
+/// Returns whether a host (with its zone) must be invalidated now, and records the invalidation: at most one in
+/// [`PAUSE_MS`], except that a new file always causes one, because clients cannot create it.
 fn is_due(host: (&str, &[u8]), cause: Cause, now: u64) -> bool {
     let host = INVALIDATED.0.hash_one(host);
     let mut invalidated = INVALIDATED.1.lock();
