@@ -104,7 +104,7 @@ pub struct PageAudit {
     pub checks: Vec<AuditCheck>,
     /// Report of each filter that is on.
     pub filters: Vec<FilterReport>,
-    /// Resources without a response, because they are on other sites or their requests failed.
+    /// Resources without a response, because they are on other sites, or their requests failed or were not made.
     pub not_read: Vec<SkippedSubject>,
 }
 

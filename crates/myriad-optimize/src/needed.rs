@@ -21,9 +21,10 @@ const READ_IMAGES: [FilterName; 5] = [
 ];
 
 /// Returns the same-origin URLs that [`optimize`](crate::optimize) reads and that are missing in `fetched`: style
-/// sheets with those that they import, scripts, and images whose tag has no size. The caller fetches them, adds the
-/// responses and calls again, because a style sheet may import others, until the list is empty or contains only URLs
-/// that failed. Returns nothing for a page that cannot be optimized.
+/// sheets with those that they import, scripts, and images whose tag has no size, as far as the filters that are on
+/// need them. The caller fetches them, adds the responses and calls again, because a style sheet may import others,
+/// until the list is empty or contains only URLs that failed. Returns nothing for a page that cannot be read;
+/// exclusions are not considered.
 pub fn needed_resources(
     page: &PageResource,
     fetched: &PageResources,

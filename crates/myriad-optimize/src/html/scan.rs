@@ -61,9 +61,9 @@ pub struct PageScan {
     pub resources: Vec<ScannedResource>,
     /// Images.
     pub images: Vec<ScannedImage>,
-    /// Ranges of the page that are texts of its scripts.
+    /// Ranges of the page that are texts of its scripts, also within `template`.
     pub inline_scripts: Vec<Range<usize>>,
-    /// Ranges of the page that are texts of its style sheets.
+    /// Ranges of the page that are texts of its style sheets, also within `template`.
     pub inline_styles: Vec<Range<usize>>,
     /// Number of tags with an empty `src` or `href`, for which some browsers request the page again.
     pub empty_references: usize,
