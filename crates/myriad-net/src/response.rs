@@ -200,7 +200,7 @@ pub struct Response<T> {
     /// Timeouts of the location that responds, used for sending and for the connection afterwards.
     pub timeouts: Timeouts,
     /// If true, the head is held back until 1,460 bytes of the response (on HTTP/2, any piece of the body) or the whole
-    /// response are available (`postpone_output`). If the body fails before, nothing is sent.
+    /// response are available. If the body fails before, nothing is sent.
     pub postponed: bool,
     /// Rate limit (`limit_rate`); `None` for no limit.
     pub rate: Option<RateLimit>,

@@ -235,7 +235,7 @@ pub struct KeepAlive {
     pub http: usize,
     /// Maximum number of requests per connection (`keepalive_requests`).
     pub requests: u32,
-    /// Maximum lifetime of a connection in milliseconds (`keepalive_time`).
+    /// Age of a connection in milliseconds after which it gets no further requests (`keepalive_time`).
     pub time_ms: u64,
     /// Maximum idle time in milliseconds (`keepalive_timeout`).
     pub timeout_ms: u64,

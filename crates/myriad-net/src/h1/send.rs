@@ -154,7 +154,7 @@ struct ResponseWriter {
     patience: ClientTimeouts,
     /// Set if the rate limit, not the client, delayed the last write.
     is_paced: bool,
-    /// Set while the first bytes are held back until enough are gathered (`postpone_output`).
+    /// Set while the first bytes of a postponed response are held back until enough are gathered.
     postponed: bool,
 }
 
@@ -308,8 +308,8 @@ impl ResponseWriter {
         SendProgress { too_slow: true, ..self.progress(false, true) }
     }
 
-    /// Ends the postponement (`postpone_output`) once enough bytes or the whole response are available. A response that
-    /// has failed by then is not sent at all.
+    /// Ends the postponement once enough bytes or the whole response are available. A response that has failed by then
+    /// is not sent at all.
     fn end_postponement(&mut self) {
         if self.failed {
             self.queue.clear();

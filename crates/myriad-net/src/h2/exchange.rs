@@ -87,7 +87,7 @@ pub(super) struct PendingResponse<T> {
     pub(super) response: Response<T>,
     /// Part of the body that has not been passed to the HTTP/2 codec; `None` if there is none.
     pub(super) outgoing: Option<OutgoingBody>,
-    /// Set while the head is delayed until the first piece of the body is available (`postpone_output`).
+    /// Set while the head of a postponed response is delayed until the first piece of the body is available.
     pub(super) is_held: bool,
     /// Time at which the head was passed to the HTTP/2 codec, in microseconds of the process clock; 0 before.
     pub(super) first_us: u64,

@@ -45,7 +45,7 @@ pub(super) struct ResponseSender<T> {
     /// Set once the body is complete or has failed.
     is_exhausted: bool,
     broken: bool,
-    /// Set while the first bytes are held back until enough are gathered (`postpone_output`).
+    /// Set while the first bytes of a postponed response are held back until enough are gathered.
     postponed: bool,
     head: u64,
     /// Number of bytes queued besides the head and the body: headers of DATA frames, and trailers.

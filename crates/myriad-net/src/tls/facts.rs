@@ -87,7 +87,8 @@ pub struct ClientOffer {
     pub groups: Vec<NamedGroup>,
     /// Offered signature schemes (`$ssl_sigalgs`).
     pub schemes: Vec<SignatureScheme>,
-    /// Signature scheme of the server's certificate (`$ssl_sigalg`); `None` if there is none in common.
+    /// Signature scheme with which the server signs a full handshake (`$ssl_sigalg`); `None` if no certificate is
+    /// selected or its key supports no offered scheme.
     pub signed: Option<SignatureScheme>,
     /// Signature scheme of the client's certificate (`$ssl_client_sigalg`); `None` without a certificate.
     pub client_signed: Option<SignatureScheme>,

@@ -50,7 +50,8 @@ impl CertificateInfo {
         })
     }
 
-    /// Returns true if the certificate is valid for a host name. `*.` in the certificate matches one label.
+    /// Returns true if the certificate is valid for a host name, or for an IP address in text form. `*.` in the
+    /// certificate matches one label.
     pub fn is_valid_for(&self, name: &str) -> bool {
         self.names.iter().any(|own| {
             own.eq_ignore_ascii_case(name)
