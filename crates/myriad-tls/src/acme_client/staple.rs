@@ -181,7 +181,7 @@ impl StapleError {
 pub struct StapleWithResolver {
     /// Response that the updater replaces.
     pub staple: Arc<OcspStaple>,
-    /// Name resolution by the `resolver` of the server.
+    /// Name resolution by the `resolver` of the server, or by the system without one.
     pub resolve: Resolve,
 }
 
