@@ -267,7 +267,8 @@ pub(super) fn is_general(name: &[u8]) -> bool {
     GENERAL.iter().any(|general| name.eq_ignore_ascii_case(general))
 }
 
-/// Returns whether a media type is text. A response without a type counts as text.
+/// Returns whether a media type is text: `text/*`, JSON, XML, JavaScript or form data. A response without a type
+/// counts as text.
 pub fn is_text(media_type: &[u8]) -> bool {
     let media_type = media_type.to_ascii_lowercase();
     let has = |part: &[u8]| memchr::memmem::find(&media_type, part).is_some();
