@@ -153,13 +153,13 @@ pub enum StringTest {
 /// Test of a path on the file system.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileTest {
-    /// `-f`: a file exists.
+    /// `-f`: the path is a regular file, or a link to one.
     File,
-    /// `-d`: a directory exists.
+    /// `-d`: the path is a directory, or a link to one.
     Directory,
-    /// `-e`: a file, directory or symbolic link exists.
+    /// `-e`: the path exists with any type, or is a link to such a path.
     Exists,
-    /// `-x`: an executable file exists.
+    /// `-x`: any execute permission of the path is set, also if it is a directory.
     Executable,
 }
 

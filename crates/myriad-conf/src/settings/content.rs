@@ -121,11 +121,12 @@ pub struct ContentSettings {
     pub if_modified_since: IfModifiedSince,
     /// `server_tokens`: data about the server in responses.
     pub server_tokens: ServerTokens,
-    /// `absolute_redirect`: true if redirects contain an absolute URL.
+    /// `absolute_redirect`: true if redirects to a path contain an absolute URL.
     pub absolute_redirect: bool,
-    /// `port_in_redirect`: true if absolute redirects contain the port.
+    /// `port_in_redirect`: true if absolute redirects contain the port, unless it is the default of the scheme.
     pub port_in_redirect: bool,
-    /// `server_name_in_redirect`: true if absolute redirects contain the server name instead of the requested host.
+    /// `server_name_in_redirect`: true if absolute redirects contain the first server name, if there is one, instead of
+    /// the requested host.
     pub server_name_in_redirect: bool,
     /// `msie_padding`: true if short error pages are padded for MSIE and Chrome.
     pub msie_padding: bool,
