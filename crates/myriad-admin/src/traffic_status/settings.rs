@@ -53,7 +53,8 @@ pub(super) struct TrafficStatusSettings {
     pub on: bool,
     /// `vhost_traffic_status_filter`: true if the filters apply.
     pub filter: bool,
-    /// `vhost_traffic_status_filter_by_host`: true if requests are counted by requested host, not by server name.
+    /// `vhost_traffic_status_filter_by_host`: true if requests are counted by requested host, not by server name;
+    /// without effect if `filter` is false.
     pub by_host: bool,
     /// `vhost_traffic_status_filter_by_set_key`: filters of the level.
     pub filters: Vec<TrafficFilterConf>,
