@@ -35,8 +35,8 @@ pub struct PageHoles {
     pub joint: Option<Box<[u8]>>,
     /// Holes, in the order of the page.
     pub holes: Vec<Hole>,
-    /// Reason why known visitors may not get the page, or why the page must be compared ([`crate::esi::reason`]);
-    /// `None` if the origin states no reason.
+    /// Reason why known visitors may not get the page, or why the page must be compared: the one that the origin states
+    /// ([`crate::esi::reason`]), or a rejected include. `None` if there is none.
     pub why: Option<Box<[u8]>>,
 }
 
