@@ -101,7 +101,8 @@ pub(super) fn queue_named(name: &str) -> Arc<OriginRequestQueue> {
 pub struct QueueReport {
     /// Name of the queue (`zone=`).
     pub name: String,
-    /// Number of requests in flight at the origin.
+    /// Number of slots that are taken: requests in flight at the origin, with `release=head` only those whose response
+    /// head has not arrived.
     pub in_flight: u32,
     /// Number of requests that wait for a slot.
     pub waiting: u64,
