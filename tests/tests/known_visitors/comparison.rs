@@ -92,6 +92,18 @@ fn read_without_effect_is_learned_and_a_greeting_never_is() {
 }
 
 #[test]
+fn repeated_class_of_the_body_is_no_difference() {
+    let all = Comparing::new();
+    let repeats = "<?php add_filter('body_class', function ($classes) { return array_merge($classes, [$classes[0]]); });";
+    fs::write(all.site.root().join("wp-content/mu-plugins/repeats.php"), repeats).expect("a plugin");
+    all.anonymous("/plain/");
+    let views = all.views("/plain/", 8);
+    assert_eq!(views[7], "HIT", "{views:?}");
+    let cached = served(&all.server, &all.readers[0], "/plain/").text();
+    assert_eq!(super::seen(&cached), super::seen(&made(&all.server, &all.readers[0], "/plain/").text()));
+}
+
+#[test]
 fn read_that_matters_to_one_role_is_learned_for_others() {
     let all = Comparing::new();
     all.anonymous("/plain/");

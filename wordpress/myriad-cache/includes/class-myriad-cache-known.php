@@ -285,7 +285,9 @@ class Myriad_Cache_Known {
 	 */
 	public static function body_class( $classes ) {
 		$part = in_array( 'admin-bar', $classes, true ) ? 'body-class-below-bar' : 'body-class';
-		// The place is a part of the last class, so that the page of other visitors does not change.
+		// The place is a part of the last class, so that the page of other visitors does not change. WordPress removes repeated classes later;
+		// a repeated class with a place would remain.
+		$classes   = array_unique( $classes );
 		$last      = (string) array_pop( $classes );
 		$classes[] = $last . self::place( $part );
 		return $classes;
