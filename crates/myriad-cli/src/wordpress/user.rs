@@ -34,7 +34,7 @@ const ENTER: u32 = 1;
 /// Rights that the workers need for a site.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RequiredRights {
-    /// Address of php-fpm as argument of `fastcgi_pass`.
+    /// Address of php-fpm as argument of `fastcgi_pass`; empty if that of a failed site is invalid.
     pub(super) php: String,
     /// Layout of the site; `None` if its check failed, so that only access to PHP is needed.
     pub(super) layout: Option<SiteLayout>,
@@ -170,7 +170,7 @@ impl<'a> SiteRights<'a> {
 }
 
 impl RequiredRights {
-    /// Returns the path of php-fpm's socket; `None` if it listens on a TCP port.
+    /// Returns the path of php-fpm's socket; `None` if it listens on a TCP port, or its address is invalid.
     fn socket(&self) -> Option<&Path> {
         self.php.strip_prefix("unix:").map(Path::new)
     }
