@@ -6,6 +6,7 @@
 //! | `protocol` | messages of the control socket and the HTTP API, and their output on a terminal |
 //! | `admin` | inspection and administration, for all interfaces |
 //! | `api` | administration over HTTP |
+//! | `cluster` | node of a cluster: exchange of purges through Valkey or Redis |
 //! | `metrics` | all counts, in the format of Prometheus |
 //! | `status_zone` | names under which requests are counted |
 //! | `monitoring` | live events, ranked pages, history, purges, tags |
@@ -15,6 +16,8 @@
 
 pub mod admin;
 pub mod api;
+#[cfg(feature = "cluster")]
+pub mod cluster;
 pub mod dashboard;
 pub mod metrics;
 pub mod monitoring;

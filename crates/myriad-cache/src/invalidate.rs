@@ -46,7 +46,7 @@ async fn invalidate_urls(request: &Request, cache: &CachePlace, targets: impl It
     };
     let urls: Vec<PurgeTarget> = targets.map(url).collect();
     if !urls.is_empty()
-        && let Err(error) = purge::invalidate(&cache.zone, &urls).await
+        && let Err(error) = purge::invalidate(&cache.zone, urls).await
     {
         request.log(
             LogLevel::Error,

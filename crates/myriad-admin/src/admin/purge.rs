@@ -7,12 +7,12 @@ use std::task::{Context, Poll, Wake, Waker};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::protocol::{AdminReply, PurgeReport, PurgeRequest, ReplyEnd};
+use crate::protocol::{AdminReply, PurgeReport, PurgeRequest, ReceiptsReport, ReplyEnd};
 use myriad_log::LogLevel;
 use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
 
 use super::administrator::{Administrator, ReplyResult, ReplySink};
-use crate::purge::{self, PurgeResult};
+use crate::purge::{self, CompletedPurge, PurgeResult};
 use myriad_store::page::{PageZone, PurgeSource};
 
 /// Maximum time that a purge with `wait` waits in each zone until the pages of a pattern are counted: a fetch that
@@ -49,20 +49,21 @@ impl Administrator {
         request: &PurgeRequest,
     ) -> Result<PurgeReport, String> {
         let NamedPurge { kind, what, command } = order;
-        let mut outcome = PurgeResult::Done(0);
+        let mut completed = CompletedPurge::default();
         for zone in zones {
             let made = if request.invalidate {
                 block_on(purge::invalidate_in(zone, &command.what, PurgeSource::Administrator))
             } else {
                 block_on(purge::run_in(zone, &command, &[], PurgeSource::Administrator))
             };
-            let made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
-            let counted = (request.wait && made.outcome == PurgeResult::Accepted)
-                .then(|| self.wait_for(zone, made.number))
-                .flatten();
-            outcome = outcome.and(counted.map_or(made.outcome, PurgeResult::Done));
+            let mut made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
+            if request.wait && made.outcome == PurgeResult::Accepted {
+                made.outcome = self.wait_for(zone, made.number).map_or(made.outcome, PurgeResult::Done);
+            }
+            completed.add(made);
         }
-        let (purged, at_least) = match outcome {
+        let receipts = block_on(completed.receipts());
+        let (purged, at_least) = match completed.outcome {
             PurgeResult::Done(count) => (Some(count as u64), false),
             PurgeResult::AtLeast(count) => (Some(count as u64), true),
             PurgeResult::Accepted => (None, false),
@@ -75,7 +76,13 @@ impl Administrator {
             let text = format_args!("purge of {what} by an administrator: {count} page{plural}");
             self.log.write(LogLevel::Notice, None, text);
         }
-        Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least })
+        let cluster = receipts.map(|receipts| ReceiptsReport {
+            applied: receipts.applied.iter().cloned().collect(),
+            missing: receipts.missing.iter().cloned().collect(),
+            ms: receipts.elapsed.as_millis() as u64,
+            text: receipts.to_string(),
+        });
+        Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least, cluster })
     }
 
     /// Waits until all pages of the zone have been checked against the purge `number`. Returns the number of purged

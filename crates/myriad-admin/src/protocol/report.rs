@@ -328,6 +328,23 @@ pub struct PurgeReport {
     /// True if `purged` is a lower bound: files of a previous process are still being scanned. The purge covers them
     /// too.
     pub at_least: bool,
+    /// Receipts of the nodes of the cluster; `None` if no purged zone belongs to a cluster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cluster: Option<ReceiptsReport>,
+}
+
+/// Receipts of the nodes of a cluster for a purge.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ReceiptsReport {
+    /// Names of the nodes on which the purge is in effect, including this node.
+    pub applied: Vec<String>,
+    /// Names of the nodes that have not confirmed the purge.
+    pub missing: Vec<String>,
+    /// Time from the purge on this node to the last receipt, or to the end of the wait, in milliseconds.
+    pub ms: u64,
+    /// The receipts as a phrase, such as `applied on 3 of 3 nodes in 4 ms`.
+    pub text: String,
 }
 
 /// Server of an upstream group, or one of its addresses, at one moment. Counts are since the start of the worker

@@ -10,6 +10,7 @@ use crate::purge::PurgeResult;
 use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
+use myriad_store::page::PurgeReceipts;
 
 /// Format of the response to a purge, which depends on the server that the purging plugin supports. The status for "no
 /// page was found" applies only to the purge of a URL or a key.
@@ -37,16 +38,18 @@ impl PurgeAnswerFormat {
     }
 }
 
-/// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key. The
-/// response is an error if no page had the URL or key.
+/// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key.
+/// `receipts` are those of the cluster's nodes, for the field `Cache-Purge-Cluster`. The response is an error if no page
+/// had the URL or key; but not in a cluster, because another node may have had the page.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,
     (kind, key): (&str, &[u8]),
     outcome: PurgeResult,
+    receipts: Option<&PurgeReceipts>,
 ) -> PhaseStep {
     let result = match outcome {
-        PurgeResult::Done(0) if matches!(kind, "url" | "key") => {
+        PurgeResult::Done(0) if receipts.is_none() && matches!(kind, "url" | "key") => {
             return PhaseStep::Error(not_found_status(form));
         }
         PurgeResult::Done(count) => format!("{kind}; count={count}"),
@@ -61,6 +64,9 @@ pub(crate) fn purge_answer(
         PurgeAnswerFormat::Method | PurgeAnswerFormat::Location => page(style, key),
     };
     answer.field(b"Cache-Purge-Result", result.as_bytes());
+    if let Some(receipts) = receipts {
+        answer.field(b"Cache-Purge-Cluster", receipts.to_string().as_bytes());
+    }
     PhaseStep::Answer(answer)
 }
 

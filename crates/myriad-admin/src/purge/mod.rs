@@ -13,12 +13,16 @@ mod settings;
 mod style;
 #[cfg(test)]
 mod tests;
+mod zone_purge;
 
 use myriad_exchange::feature::Feature;
 
 pub use compile::rules;
-pub use run::{PurgeFailure, PurgeResult};
-pub use run::{advance_purges, check, invalidate, invalidate_in, run, run_all, run_in, shorten_name};
+pub use run::{AppliedPurge, CompletedPurge, PurgeFailure, PurgeResult};
+pub use run::{
+    advance_purges, check, invalidate, invalidate_in, run, run_all, run_in, run_received, shorten_name,
+};
+pub use zone_purge::{PurgeEffect, ZonePurge};
 
 /// Registration of the directives about cache purges.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS)

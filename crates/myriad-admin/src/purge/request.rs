@@ -14,7 +14,7 @@ use super::answer;
 use super::answer::PurgeAnswerFormat;
 use super::place::{PurgeBy, PurgePlace};
 use super::style::style_of;
-use crate::purge::{self, PurgeFailure, PurgeResult};
+use crate::purge::{self, CompletedPurge, PurgeFailure};
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, MethodHandler, Request};
 use myriad_exchange::keys::page_key;
@@ -266,22 +266,25 @@ fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> Phase
     answer::explained_purge()
 }
 
-/// Executes the purge in all cache zones that it names, and returns the response.
+/// Executes the purge in all cache zones that it names, waits for the receipts of their clusters, and returns the
+/// response.
 async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
-    let mut outcome = PurgeResult::Done(0);
+    let mut completed = CompletedPurge::default();
     let RequestedPurge { zones, commands, keys, form, mut shown } = ordered;
     let mut kind = "key";
     for command in &commands {
         kind = command.what.kind();
         match purge::run(&zones, command, &keys, PurgeSource::Request).await {
-            Ok(more) => outcome = outcome.and(more),
+            Ok(more) => completed.merge(more),
             Err(error) => return purge_error_step(exchange, &error),
         }
     }
     if shown.is_empty() {
         shown = commands.iter().map(|command| command.what.to_string()).collect::<Vec<_>>().join(", ").into();
     }
-    answer::purge_answer(form, style_of(&exchange.request), (kind, &shown), outcome)
+    let receipts = completed.receipts().await;
+    let style = style_of(&exchange.request);
+    answer::purge_answer(form, style, (kind, &shown), completed.outcome, receipts.as_ref())
 }
 
 /// Executes the purges that the response of an origin requests (`X-LiteSpeed-Purge`), if its location permits purge

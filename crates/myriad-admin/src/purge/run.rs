@@ -11,7 +11,11 @@ use myriad_store::{KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeKind, Purge
 
 use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
-use myriad_store::page::{PageZone, PurgeLogEntry, PurgeSource, purge_predicate};
+use myriad_store::page::{
+    PageZone, PurgeLogEntry, PurgeReceipts, PurgeSource, ReceiptsFuture, purge_predicate,
+};
+
+use super::zone_purge::{PurgeEffect, ZonePurge};
 
 /// Maximum length of the description of a purge in the log, in bytes, without the `...` after a truncated one.
 const LONGEST_NAME: usize = 500;
@@ -86,55 +90,91 @@ impl From<PurgeError> for PurgeFailure {
     }
 }
 
+/// Purge that has taken effect in one or several zones.
+pub struct CompletedPurge {
+    /// Number of purged pages, or the state of the purge.
+    pub outcome: PurgeResult,
+    receipts: Vec<ReceiptsFuture>,
+}
+
+impl Default for CompletedPurge {
+    fn default() -> Self {
+        Self { outcome: PurgeResult::Done(0), receipts: Vec::new() }
+    }
+}
+
+impl CompletedPurge {
+    /// Adds the purge of a zone.
+    pub fn add(&mut self, purged: AppliedPurge) {
+        self.outcome = self.outcome.and(purged.outcome);
+        self.receipts.extend(purged.receipts);
+    }
+
+    /// Adds another purge.
+    pub fn merge(&mut self, other: CompletedPurge) {
+        self.outcome = self.outcome.and(other.outcome);
+        self.receipts.extend(other.receipts);
+    }
+
+    /// Waits until the other nodes of the cluster have applied the purge, or until the cluster's time limit for
+    /// receipts. Returns `None` if no purged zone belongs to a cluster.
+    pub async fn receipts(&mut self) -> Option<PurgeReceipts> {
+        let mut all = None;
+        for receipts in std::mem::take(&mut self.receipts) {
+            let receipts = receipts.await;
+            all = Some(match all {
+                None => receipts,
+                Some(others) => receipts.and(others),
+            });
+        }
+        all
+    }
+}
+
 /// Executes a purge in all `zones`. If the command selects pages by URL, tag or key, the pages under `keys` are purged
-/// too. When this returns `Ok`, the purge is in effect, also after a crash. After an error, the remaining zones are not
-/// purged.
+/// too. When this returns `Ok`, the purge is in effect on this node, also after a crash. After an error, the remaining
+/// zones are not purged.
 pub async fn run(
     zones: &[Arc<PageZone>],
     command: &PurgeCommand,
     keys: &[Vec<u8>],
     by: PurgeSource,
-) -> Result<PurgeResult, PurgeFailure> {
-    let mut outcome = PurgeResult::Done(0);
+) -> Result<CompletedPurge, PurgeFailure> {
+    let mut completed = CompletedPurge::default();
     for zone in zones {
-        outcome = outcome.and(run_in(zone, command, keys, by).await?.outcome);
+        completed.add(run_in(zone, command, keys, by).await?);
     }
-    Ok(outcome)
+    Ok(completed)
 }
 
 /// Executes the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one,
 /// and its soft ones into another.
 pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), PurgeFailure> {
-    for soft in [false, true] {
-        let of_kind = || commands.iter().filter(|command| command.soft == soft);
-        let addresses: Vec<u64> = of_kind().flat_map(|command| command.what.addresses()).collect();
-        let labels: Vec<u64> = of_kind().flat_map(|command| command.what.labels()).collect();
-        if !addresses.is_empty() || !labels.is_empty() {
-            let covered = PurgeScope::Exact { keys: &[], addresses: &addresses, labels: &labels };
-            if !labels.is_empty() {
-                zone.recent_purges.note_labels(&labels);
-            }
-            let purged = zone.zone.purge_from(covered, purge_kind(soft), stale_from()).await?;
-            let exact: Vec<&PurgeTarget> =
-                of_kind().map(|command| &command.what).filter(|what| what.is_exact()).collect();
-            let what = exact.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-            let word = exact.first().map_or("url", |what| what.kind());
-            log_purge(zone, (word, what), soft, PurgeSource::Origin, applied_purge(&purged));
+    for effect in [PurgeEffect::Remove, PurgeEffect::MakeStale] {
+        let targets = commands
+            .iter()
+            .filter(|command| PurgeEffect::of(command) == effect)
+            .map(|command| command.what.clone());
+        let (exact, others): (Vec<_>, Vec<_>) = targets.partition(PurgeTarget::is_exact);
+        if !exact.is_empty() {
+            let purge = ZonePurge { effect, targets: exact, keys: Vec::new() };
+            run_published(zone, &purge, PurgeSource::Origin).await?;
         }
-        for command in of_kind().filter(|command| !command.what.is_exact()) {
-            run_in(zone, command, &[], PurgeSource::Origin).await?;
+        for target in others {
+            run_published(zone, &ZonePurge::of(target, effect), PurgeSource::Origin).await?;
         }
     }
     Ok(())
 }
 
 /// Purge that has taken effect in a zone.
-#[derive(Clone, Copy, Debug)]
 pub struct AppliedPurge {
     /// Number of purged pages, or the state of the purge.
     pub outcome: PurgeResult,
     /// Sequence number of the purge in the zone ([`myriad_store::page::PurgeResults`]).
     pub number: u64,
+    /// Receipts of the nodes of the cluster; `None` if the zone does not belong to one.
+    receipts: Option<ReceiptsFuture>,
 }
 
 /// Returns an error text if the pattern of a purge is invalid.
@@ -149,7 +189,11 @@ pub async fn run_in(
     keys: &[Vec<u8>],
     by: PurgeSource,
 ) -> Result<AppliedPurge, PurgeFailure> {
-    run_with_stale_time(zone, command, keys, stale_from(), by).await
+    let mut purge = ZonePurge::of(command.what.clone(), PurgeEffect::of(command));
+    if purge.is_exact() {
+        purge.keys = keys.to_vec();
+    }
+    run_published(zone, &purge, by).await
 }
 
 /// Marks pages of a zone as invalid: they are fetched before they are used again, but may be used if that fetch fails.
@@ -158,48 +202,99 @@ pub async fn invalidate_in(
     what: &PurgeTarget,
     by: PurgeSource,
 ) -> Result<AppliedPurge, PurgeFailure> {
-    run_with_stale_time(zone, &PurgeCommand { what: what.clone(), soft: true }, &[], 0, by).await
+    run_published(zone, &ZonePurge::of(what.clone(), PurgeEffect::Invalidate), by).await
 }
 
-/// Executes a purge in one zone. A soft purge makes pages stale since the time `from`; 0 means that they must be
-/// fetched before they are used again.
-async fn run_with_stale_time(
+/// Invalidates the pages of URLs, for example after an unsafe method (RFC 9111 section 4.4): they are fetched before
+/// they are used again, but may be used if that fetch fails.
+pub async fn invalidate(zone: &PageZone, urls: Vec<PurgeTarget>) -> Result<(), PurgeFailure> {
+    let purge = ZonePurge { effect: PurgeEffect::Invalidate, targets: urls, keys: Vec::new() };
+    let result = execute(zone, &purge).await;
+    publish(zone, &purge, &result);
+    let applied = result?;
+    // Any client can cause this, so it is not logged if no page was affected.
+    if applied.outcome != PurgeResult::Done(0) {
+        log_purge(zone, &purge, PurgeSource::Request, &applied);
+    }
+    Ok(())
+}
+
+/// Executes a purge that another node of the cluster has sent. It is not sent again.
+pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), PurgeFailure> {
+    let applied = execute(zone, purge).await?;
+    log_purge(zone, purge, PurgeSource::Cluster, &applied);
+    Ok(())
+}
+
+/// Executes a purge, logs it, and sends it to the other nodes of the zone's cluster.
+async fn run_published(
     zone: &PageZone,
-    command: &PurgeCommand,
-    keys: &[Vec<u8>],
-    from: u64,
+    purge: &ZonePurge,
     by: PurgeSource,
 ) -> Result<AppliedPurge, PurgeFailure> {
-    let (addresses, labels) = (command.what.addresses(), command.what.labels());
-    let named = match &command.what {
+    let result = execute(zone, purge).await;
+    let receipts = publish(zone, purge, &result);
+    let mut applied = result?;
+    log_purge(zone, purge, by, &applied);
+    applied.receipts = receipts;
+    Ok(applied)
+}
+
+/// Sends a purge that is in effect, even if it could not be saved, to the other nodes of the zone's cluster. Returns
+/// `None` if the zone does not belong to a cluster, or the purge is not in effect.
+fn publish(
+    zone: &PageZone,
+    purge: &ZonePurge,
+    result: &Result<AppliedPurge, PurgeFailure>,
+) -> Option<ReceiptsFuture> {
+    let publisher = zone.publisher.lock().clone()?;
+    let is_durable = match result {
+        Ok(_) => true,
+        Err(PurgeFailure::Unlogged(_)) => false,
+        Err(_) => return None,
+    };
+    Some(publisher.publish(zone.zone.name(), purge.encode(), is_durable))
+}
+
+/// Executes a purge in one zone of this node.
+async fn execute(zone: &PageZone, purge: &ZonePurge) -> Result<AppliedPurge, PurgeFailure> {
+    let from = if purge.effect == PurgeEffect::MakeStale { stale_from() } else { 0 };
+    let kind = purge.effect.kind();
+    let purged = if purge.is_exact() {
+        let addresses: Vec<u64> = purge.targets.iter().flat_map(PurgeTarget::addresses).collect();
+        let labels: Vec<u64> = purge.targets.iter().flat_map(PurgeTarget::labels).collect();
+        if !labels.is_empty() {
+            zone.recent_purges.note_labels(&labels);
+        }
+        let keys: Vec<Vec<u8>> =
+            all_keys(purge).flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
+        let keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
+        let covered = PurgeScope::Exact { keys: &keys, addresses: &addresses, labels: &labels };
+        zone.zone.purge_from(covered, kind, from)
+    } else {
+        zone.recent_purges.note_all();
+        let target = purge.targets[0].clone();
+        if target == PurgeTarget::All {
+            zone.zone.purge_from(PurgeScope::All, kind, from)
+        } else {
+            purge_predicate(&target).map(drop).map_err(PurgeFailure::Pattern)?;
+            let mut name = target.to_string();
+            shorten_name(&mut name);
+            let mut rule = Vec::new();
+            PurgeCommand { what: target, soft: kind == PurgeKind::Soft }.encode(&mut rule);
+            zone.zone.purge_from(PurgeScope::Rule { name: &name, rule: &rule }, kind, from)
+        }
+    };
+    Ok(applied_purge(&purged.await?))
+}
+
+/// Returns the cache keys of an exact purge.
+fn all_keys(purge: &ZonePurge) -> impl Iterator<Item = &[u8]> {
+    let named = purge.targets.iter().flat_map(|target| match target {
         PurgeTarget::Keys(keys) => &keys[..],
         _ => &[],
-    };
-    let keys = named.iter().map(|key| &**key).chain(keys.iter().map(|key| &key[..]));
-    let keys: Vec<_> = keys.flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
-    let all_keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
-    if !command.what.is_exact() {
-        zone.recent_purges.note_all();
-    } else if !labels.is_empty() {
-        zone.recent_purges.note_labels(&labels);
-    }
-    let (mut rule, mut name);
-    let covered = if command.what.is_exact() {
-        PurgeScope::Exact { keys: &all_keys, addresses: &addresses, labels: &labels }
-    } else if command.what == PurgeTarget::All {
-        PurgeScope::All
-    } else {
-        purge_predicate(&command.what).map(drop).map_err(PurgeFailure::Pattern)?;
-        rule = Vec::new();
-        command.encode(&mut rule);
-        name = command.what.to_string();
-        shorten_name(&mut name);
-        PurgeScope::Rule { name: &name, rule: &rule }
-    };
-    let purged = zone.zone.purge_from(covered, purge_kind(command.soft), from).await?;
-    let made = applied_purge(&purged);
-    log_purge(zone, (command.what.kind(), command.what.to_string()), command.soft, by, made);
-    Ok(made)
+    });
+    named.map(|key| &**key).chain(purge.keys.iter().map(Vec::as_slice))
 }
 
 fn applied_purge(purged: &LoggedPurge) -> AppliedPurge {
@@ -208,58 +303,34 @@ fn applied_purge(purged: &LoggedPurge) -> AppliedPurge {
         PurgeCount::AtLeast(count) => PurgeResult::AtLeast(count),
         PurgeCount::Later => PurgeResult::Accepted,
     };
-    AppliedPurge { outcome, number: purged.number }
+    AppliedPurge { outcome, number: purged.number, receipts: None }
 }
 
 /// Adds a purge to the purge log of its zone, for monitoring.
-fn log_purge(
-    zone: &PageZone,
-    (kind, what): (&'static str, String),
-    soft: bool,
-    by: PurgeSource,
-    made: AppliedPurge,
-) {
-    let (pages, at_least) = match made.outcome {
+fn log_purge(zone: &PageZone, purge: &ZonePurge, by: PurgeSource, applied: &AppliedPurge) {
+    let (pages, at_least) = match applied.outcome {
         PurgeResult::Done(count) => (Some(count as u64), false),
         PurgeResult::AtLeast(count) => (Some(count as u64), true),
         PurgeResult::Accepted => (None, false),
     };
-    let number = made.number;
+    let (kind, what) = purge.description();
     zone.purges.note(PurgeLogEntry {
         at_ms: wall_ms(),
         kind,
         what,
-        soft,
+        soft: purge.effect != PurgeEffect::Remove,
         by,
-        number,
+        number: applied.number,
         pages,
         at_least,
         change: None,
     });
 }
 
-/// Invalidates the pages of URLs, for example after an unsafe method (RFC 9111 section 4.4): they are fetched before
-/// they are used again, but may be used if that fetch fails.
-pub async fn invalidate(zone: &PageZone, urls: &[PurgeTarget]) -> Result<(), PurgeFailure> {
-    let addresses: Vec<u64> = urls.iter().flat_map(PurgeTarget::addresses).collect();
-    let covered = PurgeScope::Exact { keys: &[], addresses: &addresses, labels: &[] };
-    let made = applied_purge(&zone.zone.purge(covered, PurgeKind::Soft).await?);
-    // Any client can cause this, so it is not logged if no page was affected.
-    if made.outcome != PurgeResult::Done(0) {
-        let what = urls.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-        log_purge(zone, ("url", what), true, PurgeSource::Request, made);
-    }
-    Ok(())
-}
-
 /// Returns the time since which a soft purge makes pages stale, in milliseconds of the process clock. It is one second
 /// ago, because a busy worker evaluates freshness at the time at which it received a request.
 fn stale_from() -> u64 {
     now_ms().saturating_sub(1000)
-}
-
-fn purge_kind(soft: bool) -> PurgeKind {
-    if soft { PurgeKind::Soft } else { PurgeKind::Hard }
 }
 
 /// Continues to check pages against pattern purges, for at most `TEND_TIME`, and logs completed purges. It is called

@@ -51,6 +51,7 @@ pub static BUILD_FEATURES: &[BuildFeature] = &[
          quic_active_connection_id_limit quic_bpf",
         ""
     ),
+    feature!("cluster", "cluster", ""),
     feature!(
         "otel",
         "otel_exporter otel_service_name otel_resource_attr otel_trace otel_trace_context otel_span_name otel_span_attr",

@@ -15,7 +15,7 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
             .repeats()
             .differs(
                 "pages are also cached in memory, limited by `memory=SIZE`; `max_fetches=` and `fetch_queue=` limit concurrent \
-                     fetches; files have the names of nginx and a different format, and are always written next to the cache, as \
+                     fetches; `cluster=off` excludes the zone from the `cluster`; files have the names of nginx and a different format, and are always written next to the cache, as \
                      with `use_temp_path=off`; `loader_files` is 10000 by default; fastcgi_cache and proxy_cache can share a zone",
             ),
     ),
@@ -59,6 +59,7 @@ fn cache_path(http: &mut HttpConf, args: &mut Arguments<'_>) -> SetterResult {
         manager_threshold: 200,
         max_fetches: 256,
         fetch_queue: 1024,
+        cluster: true,
         span: args.node.span,
     };
     for index in 1..args.len() {
@@ -104,6 +105,13 @@ fn option(zone: &mut CacheZoneConf, args: &Arguments<'_>, index: usize) -> Sette
             zone.max_fetches = args.small(index, skip)?;
             if zone.max_fetches == 0 {
                 return Err(args.invalid(index, "at least 1"));
+            }
+        }
+        b"cluster" => {
+            zone.cluster = match &word[skip..] {
+                b"on" => true,
+                b"off" => false,
+                _ => return Err(args.invalid(index, "cluster=on or cluster=off")),
             }
         }
         b"fetch_queue" => zone.fetch_queue = args.small(index, skip)?,
@@ -167,6 +175,7 @@ fn unknown(args: &Arguments<'_>, index: usize, name: &str) -> Diagnostic {
         "manager_threshold",
         "max_fetches",
         "fetch_queue",
+        "cluster",
         "purger",
         "purger_files",
         "purger_sleep",

@@ -98,6 +98,8 @@ static FEATURES: &[Feature] = &[
     origin_query_limit::FEATURE,
     origin_challenge::FEATURE,
     bots::FEATURE,
+    #[cfg(feature = "cluster")]
+    myriad_admin::cluster::FEATURE,
     #[cfg(feature = "otel")]
     myriad_admin::telemetry::FEATURE,
     real_ip::FEATURE,

@@ -1,5 +1,10 @@
 //! The running site: start, worker threads, reload, shutdown.
 
+#[cfg(feature = "cluster")]
+mod cluster;
+#[cfg(not(feature = "cluster"))]
+#[path = "cluster/absent.rs"]
+mod cluster;
 mod history_file;
 mod inherited_resources;
 mod memory;

@@ -38,6 +38,7 @@ impl RunningSite {
         let (runtime, streams) = run_on_temporary_thread(|| compile::compile_all(model, surroundings))
             .map_err(StartError::Configuration)?;
         open_zones(&runtime, &self.disks, &inherited.keeper);
+        inner.cluster.apply_config(model, &inherited.prefix, &runtime)?;
         let tunnels_end = *self.shutdown_timeout.lock();
         run_on_workers(&inner.workers, (&runtime, streams.as_ref()), &sockets, &mut inner.quic, tunnels_end)?;
         inner.agents.apply_plan(runtime.acme.as_deref(), &inherited.keeper)?;

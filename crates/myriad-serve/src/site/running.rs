@@ -16,6 +16,7 @@ use myriad_policy::PurgeCommand;
 use myriad_store::DiskPool;
 use parking_lot::Mutex;
 
+use super::cluster::ClusterHandle;
 use super::history_file::history_path;
 use super::inherited_resources::InheritedResources;
 use super::memory::{MemoryWatcherHandle, WatchedResources};
@@ -85,6 +86,8 @@ pub(super) struct SiteState {
     pub observer: ObserverHandle,
     /// Thread that enforces `memory_limit`.
     pub memory_watcher: MemoryWatcherHandle,
+    /// Node of the cluster, if the configuration has one.
+    pub cluster: ClusterHandle,
     /// Replaced configurations that exchanges still use.
     pub replaced: ReplacedConfigs,
 }
@@ -114,6 +117,8 @@ impl RunningSite {
         let quic = Quic::new(&inherited.quic_secret, inherited.process, Arc::clone(&inherited.relay));
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
+        let mut cluster = ClusterHandle::default();
+        cluster.apply_config(model, &inherited.prefix, &runtime)?;
         let wanted = model.main.worker_connections as usize;
         let room = WorkerCapacity::fit(wanted, count, sockets.len(), &runtime.zone_log);
         let files = Arc::<FileCache>::default();
@@ -161,6 +166,7 @@ impl RunningSite {
             agents,
             observer: observing,
             memory_watcher: watching,
+            cluster,
             replaced: ReplacedConfigs::default(),
         };
         Ok(Self {
@@ -200,7 +206,8 @@ impl RunningSite {
                 vec![runtime.zones.get(name).cloned().ok_or_else(|| PurgeFailure::NoZone(name.to_owned()))?]
             }
         };
-        purge::run(&zones, command, &[], PurgeSource::Administrator).await
+        let completed = purge::run(&zones, command, &[], PurgeSource::Administrator).await?;
+        Ok(completed.outcome)
     }
 
     /// Returns a handle for administering the zones of the current configuration.

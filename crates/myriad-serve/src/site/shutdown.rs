@@ -34,6 +34,7 @@ impl RunningSite {
     pub fn wait(&self) {
         self.wait_for_workers();
         crate::tracing::finish(SPANS_PATIENCE);
+        self.inner.lock().cluster.stop(true);
         let runtime = Arc::clone(&self.inner.lock().runtime);
         for zone in runtime.zones.values() {
             zone.zone.close_disk(DISK_PATIENCE);
@@ -46,6 +47,7 @@ impl RunningSite {
         let runtime = {
             let mut inner = self.inner.lock();
             inner.observer.end();
+            inner.cluster.stop(true);
             Arc::clone(&inner.runtime)
         };
         std::thread::scope(|scope| {

@@ -8,6 +8,7 @@
 //! | `variant`, `revalidation` | variant of a request; conditions with which a page is revalidated |
 //! | `metadata` | metadata of a page as the store uses it |
 //! | `purge_matching` | rules of purges as functions of a page |
+//! | `purge_publisher` | publication of purges to the other nodes of a cluster |
 //! | `fetches` | limits for concurrent and queued fetches |
 //! | `recent_purges` | purges by tag, for data of visitors outside of the zone |
 //! | `leaks` | results of the leak guard |
@@ -27,6 +28,7 @@ mod page_record;
 mod proxied_facts;
 mod purge_log;
 mod purge_matching;
+mod purge_publisher;
 mod recent_purges;
 mod revalidation;
 mod stored_duration;
@@ -50,6 +52,9 @@ pub use optimized::{FileVersion, OptimizedCounts, OptimizedState};
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;
+pub use purge_publisher::{
+    ClusterMember, PublisherStatus, PurgePublisher, PurgeReceipts, ReceiptsFuture, UnconfirmedPurge,
+};
 pub use recent_purges::RecentPurges;
 pub use revalidation::{Conditions, RevalidationCondition, conditions};
 pub use stored_duration::StoredDuration;

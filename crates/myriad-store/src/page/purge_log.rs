@@ -18,6 +18,8 @@ pub enum PurgeSource {
     Origin,
     /// An administrator, through the control socket or the API.
     Administrator,
+    /// Another node of the cluster.
+    Cluster,
     /// A refresh that found a changed page, which no purge had announced (`*_cache_adaptive`).
     Refresh,
 }
@@ -29,6 +31,7 @@ impl PurgeSource {
             Self::Request => "request",
             Self::Origin => "origin",
             Self::Administrator => "administrator",
+            Self::Cluster => "cluster",
             Self::Refresh => "refresh",
         }
     }

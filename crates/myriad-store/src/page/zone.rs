@@ -11,12 +11,13 @@ use myriad_encode::Coding;
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock;
 use myriad_policy::{EntityTag, Lifetime, PageHistory};
+use parking_lot::Mutex;
 
 use crate::page::stored_duration::StoredDuration;
 use crate::page::{
     FetchLimiter, FolderCreator, LeakRecords, LeakSamples, OptimizedCounts, PageMarks, ProxiedFacts,
-    PurgeLog, PurgeResults, RecentPurges, StoredLifetime, StoredProxiedFacts, TextEnds, TextParts, Texts,
-    ZoneCounts,
+    PurgeLog, PurgePublisher, PurgeResults, RecentPurges, StoredLifetime, StoredProxiedFacts, TextEnds,
+    TextParts, Texts, ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
@@ -222,6 +223,8 @@ pub struct PageZone {
     pub leak_samples: LeakSamples,
     /// Counters of the page optimizer.
     pub optimized: OptimizedCounts,
+    /// Destination of the zone's purges besides the zone itself; `None` outside of a cluster. A reload may change it.
+    pub publisher: Mutex<Option<Arc<dyn PurgePublisher>>>,
 }
 
 /// Folder of a zone's files. It does not change while the zone exists.
@@ -247,6 +250,7 @@ impl PageZone {
             leaks: LeakRecords::default(),
             leak_samples: LeakSamples::default(),
             optimized: OptimizedCounts::default(),
+            publisher: Mutex::default(),
         }
     }
 

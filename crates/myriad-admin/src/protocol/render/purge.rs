@@ -3,7 +3,7 @@
 use super::amount::count;
 use crate::protocol::PurgeReport;
 
-/// Returns the line that reports the result of a purge.
+/// Returns the line that reports the result of a purge, with the receipts of the cluster's nodes if there are any.
 pub fn purge(report: &PurgeReport) -> String {
     let outcome = match report.purged {
         Some(pages) if report.at_least => format!("{}+ pages", count(pages)),
@@ -11,7 +11,12 @@ pub fn purge(report: &PurgeReport) -> String {
         Some(pages) => format!("{} pages", count(pages)),
         None => "accepted".to_owned(),
     };
-    format!("{outcome:>14}  {:<8}  {}", report.kind, report.what).trim_end().to_owned()
+    let mut line = format!("{outcome:>14}  {:<8}  {}", report.kind, report.what).trim_end().to_owned();
+    if let Some(receipts) = &report.cluster {
+        line.push_str("  ");
+        line.push_str(&receipts.text);
+    }
+    line
 }
 
 /// Returns the line with the total number of pages of several purges.
@@ -32,6 +37,15 @@ pub fn purge_total(reports: &[PurgeReport]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::protocol::ReceiptsReport;
+
+    #[test]
+    fn receipts_of_the_cluster_follow_the_purge() {
+        let text = "applied on 2 of 2 nodes in 3 ms".to_owned();
+        let cluster = Some(ReceiptsReport { text, ..ReceiptsReport::default() });
+        let report = PurgeReport { kind: "all".into(), purged: Some(2), cluster, ..PurgeReport::default() };
+        assert_eq!(purge(&report), "       2 pages  all  applied on 2 of 2 nodes in 3 ms");
+    }
 
     #[test]
     fn purge_counts_and_acceptances_are_rendered_separately() {

@@ -1,0 +1,270 @@
+//! Execution of a node's actions: the loop of the cluster's thread.
+//!
+//! ```text
+//! publisher, administrators --input--> loop: node.handle, node.next_action
+//! link: replies, lost connection --^     |-> commands -> link (one task for commands, one for reads that wait)
+//! zones: purges in effect ---------^     |-> purges -> task that executes them in their order
+//! ```
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use myriad_cluster::node::{
+    ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterNode, CommandNumber, NodeStatus,
+    PurgeAnswer, PurgeTicket,
+};
+use myriad_log::{ErrorLog, LogLevel};
+use parking_lot::Mutex;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::oneshot;
+
+use super::input::{Input, clock_ms};
+use super::log_limiter::LogLimiter;
+use super::options::ClusterOptions;
+use super::position_file::PositionFile;
+use super::start_state::StartState;
+use super::valkey::{CommandConnection, LinkError, ValkeyLink};
+use super::zone_tasks::{ZoneTask, run_zone_tasks};
+use super::zones::ClusterZones;
+
+/// Shortest and longest pause before another attempt to connect.
+const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
+
+/// Minimum time between two renewals of the status, in milliseconds.
+const STATUS_INTERVAL_MS: u64 = 1000;
+
+/// Resources of the loop.
+pub(super) struct DriverResources {
+    pub options: Arc<ClusterOptions>,
+    pub zones: Arc<ClusterZones>,
+    pub position: Option<PositionFile>,
+    pub log: ErrorLog,
+    pub start_state: Arc<StartState>,
+    /// Status of the node, renewed about once per second.
+    pub last_status: Arc<Mutex<Option<NodeStatus>>>,
+}
+
+/// Connections of the current link, as queues of their tasks; dropping it ends the tasks.
+struct ActiveLink {
+    commands: UnboundedSender<(CommandNumber, ClusterCommand)>,
+    reads: UnboundedSender<(CommandNumber, ClusterCommand)>,
+}
+
+/// State of the loop.
+struct Driver {
+    node: ClusterNode,
+    resources: DriverResources,
+    inputs: UnboundedSender<Input>,
+    zone_tasks: UnboundedSender<ZoneTask>,
+    /// Number of the current link; messages of earlier ones are ignored.
+    link_number: u64,
+    link: Option<ActiveLink>,
+    answers: HashMap<PurgeTicket, oneshot::Sender<PurgeAnswer>>,
+    log_limiter: LogLimiter,
+    /// Set while no connection exists, after the reason was logged once.
+    has_logged_failure: bool,
+    is_stopped: bool,
+    /// Time at which the status is renewed next.
+    status_due: ClockMs,
+}
+
+/// Runs the node until it has stopped. `inputs` is a sender of the queue `queue`.
+pub(super) async fn drive(
+    node: ClusterNode,
+    resources: DriverResources,
+    inputs: UnboundedSender<Input>,
+    mut queue: UnboundedReceiver<Input>,
+) {
+    let (zone_tasks, tasks) = unbounded_channel();
+    let running = tokio::spawn(run_zone_tasks(
+        Arc::clone(&resources.zones),
+        resources.log.clone(),
+        tasks,
+        inputs.clone(),
+        Arc::clone(&resources.start_state),
+    ));
+    let mut driver = Driver {
+        node,
+        resources,
+        inputs,
+        zone_tasks,
+        link_number: 0,
+        link: None,
+        answers: HashMap::new(),
+        log_limiter: LogLimiter::default(),
+        has_logged_failure: false,
+        is_stopped: false,
+        status_due: 0,
+    };
+    driver.connect();
+    loop {
+        while let Some(action) = driver.node.next_action() {
+            driver.execute(action);
+        }
+        if driver.is_stopped {
+            break;
+        }
+        driver.renew_status();
+        match next_input(&mut queue, driver.node.next_deadline()).await {
+            Some(input) => driver.handle(input),
+            None => driver.node.handle(ClusterEvent::Tick, clock_ms()),
+        }
+    }
+    drop(driver);
+    // Its queue is closed; it ends after the purges in it.
+    let _ = running.await;
+}
+
+/// Returns the next input; `None` if the deadline, a time of the node's clock, is reached before. The queue is never
+/// closed, because the loop has a sender of it.
+async fn next_input(queue: &mut UnboundedReceiver<Input>, deadline: Option<ClockMs>) -> Option<Input> {
+    match deadline {
+        None => queue.recv().await,
+        Some(deadline) => {
+            let wait = Duration::from_millis(deadline.saturating_sub(clock_ms()));
+            tokio::time::timeout(wait, queue.recv()).await.ok().flatten()
+        }
+    }
+}
+
+impl Driver {
+    fn handle(&mut self, input: Input) {
+        match input {
+            Input::Event(event) => self.node.handle(event, clock_ms()),
+            Input::Purge(event, ticket, answer) => {
+                self.answers.insert(ticket, answer);
+                self.node.handle(event, clock_ms());
+            }
+            Input::Status(reply) => drop(reply.send(self.node.status(clock_ms()))),
+            Input::Connected(number, link) if number == self.link_number => self.use_link(*link),
+            Input::NotConnected(number, LinkError(why)) if number == self.link_number => {
+                self.log_failure(&format!("cannot connect ({why})"));
+            }
+            Input::Reply(number, command, reply) if number == self.link_number => match reply {
+                Ok(reply) => self.node.handle(ClusterEvent::Reply { command, reply }, clock_ms()),
+                Err(LinkError(why)) => {
+                    self.log_failure(&format!("connection lost ({why})"));
+                    self.node.handle(ClusterEvent::Disconnected, clock_ms());
+                    self.connect();
+                }
+            },
+            Input::Connected(..) | Input::NotConnected(..) | Input::Reply(..) => {}
+        }
+    }
+
+    fn renew_status(&mut self) {
+        let now = clock_ms();
+        if now >= self.status_due {
+            self.status_due = now + STATUS_INTERVAL_MS;
+            *self.resources.last_status.lock() = Some(self.node.status(now));
+        }
+    }
+
+    fn execute(&mut self, action: ClusterAction) {
+        match action {
+            ClusterAction::Send { command, what } => self.send(command, what),
+            ClusterAction::Reconnect(_) => self.connect(),
+            ClusterAction::Apply { batch, purges } => self.run(ZoneTask::Apply(batch, purges)),
+            ClusterAction::ExpireEverything { batch, .. } => self.run(ZoneTask::ExpireEverything(batch)),
+            ClusterAction::SetReadiness(readiness) => self.run(ZoneTask::SetReadiness(readiness)),
+            ClusterAction::Answer { ticket, answer } => {
+                if let Some(waiting) = self.answers.remove(&ticket) {
+                    // Fails if nothing waits for the answer.
+                    let _ = waiting.send(answer);
+                }
+            }
+            ClusterAction::StorePosition { number, contents } => {
+                let (file, inputs) = (self.resources.position.clone(), self.inputs.clone());
+                tokio::task::spawn_blocking(move || {
+                    let is_stored = file.is_none_or(|file| file.write(&contents).is_ok());
+                    let _ = inputs.send(Input::Event(ClusterEvent::PositionStored { number, is_stored }));
+                });
+            }
+            ClusterAction::Log(message) => {
+                let level = if message.is_notice() { LogLevel::Notice } else { LogLevel::Error };
+                self.log_limiter.write(&self.resources.log, level, &message.to_string(), clock_ms());
+            }
+            ClusterAction::Stopped => self.is_stopped = true,
+        }
+    }
+
+    fn run(&self, task: ZoneTask) {
+        // Fails only if the task has panicked, which ends the process.
+        let _ = self.zone_tasks.send(task);
+    }
+
+    /// Sends a command; without a connection, the command gets no reply.
+    fn send(&mut self, number: CommandNumber, command: ClusterCommand) {
+        let Some(link) = &self.link else { return };
+        let waits = matches!(command, ClusterCommand::Read { wait_ms: 1.., .. });
+        let queue = if waits { &link.reads } else { &link.commands };
+        // Fails if the connection is lost, which the task reports.
+        let _ = queue.send((number, command));
+    }
+
+    fn log_failure(&mut self, why: &str) {
+        if !std::mem::replace(&mut self.has_logged_failure, true) {
+            let name = &self.resources.options.name;
+            let text = format_args!(
+                "cluster \"{name}\": {why}; purges reach only this node until the connection is established"
+            );
+            self.resources.log.write(LogLevel::Error, None, text);
+        }
+    }
+
+    /// Closes the current connections, and starts to connect until it succeeds.
+    fn connect(&mut self) {
+        self.link = None;
+        self.link_number += 1;
+        let (number, inputs) = (self.link_number, self.inputs.clone());
+        let options = Arc::clone(&self.resources.options);
+        tokio::spawn(async move {
+            let mut pause = RETRY_PAUSES.0;
+            loop {
+                let input = match ValkeyLink::connect(&options).await {
+                    Ok(link) => Input::Connected(number, Box::new(link)),
+                    Err(why) => Input::NotConnected(number, why),
+                };
+                let is_connected = matches!(input, Input::Connected(..));
+                if inputs.send(input).is_err() || is_connected {
+                    return;
+                }
+                tokio::time::sleep(pause).await;
+                pause = (pause * 2).min(RETRY_PAUSES.1);
+            }
+        });
+    }
+
+    fn use_link(&mut self, link: ValkeyLink) {
+        let ValkeyLink { address, commands, reads } = link;
+        let start = |connection| start_connection(self.link_number, connection, self.inputs.clone());
+        self.link = Some(ActiveLink { commands: start(commands), reads: start(reads) });
+        if std::mem::take(&mut self.has_logged_failure) {
+            let name = &self.resources.options.name;
+            let text = format_args!("cluster \"{name}\": connected to {address}");
+            self.resources.log.write(LogLevel::Notice, None, text);
+        }
+        self.node.handle(ClusterEvent::Connected, clock_ms());
+    }
+}
+
+/// Starts the task that executes the commands of a queue one after the other. The task ends with the first lost
+/// connection, or when the sender is dropped.
+fn start_connection(
+    link: u64,
+    mut connection: CommandConnection,
+    inputs: UnboundedSender<Input>,
+) -> UnboundedSender<(CommandNumber, ClusterCommand)> {
+    let (sender, mut queue) = unbounded_channel();
+    tokio::spawn(async move {
+        while let Some((number, command)) = queue.recv().await {
+            let reply = connection.execute(&command).await;
+            let is_lost = reply.is_err();
+            if inputs.send(Input::Reply(link, number, reply)).is_err() || is_lost {
+                return;
+            }
+        }
+    });
+    sender
+}

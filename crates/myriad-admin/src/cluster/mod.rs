@@ -1,0 +1,40 @@
+//! Cluster: nodes that exchange their purges through Valkey or Redis (`cluster`).
+//!
+//! | file | content |
+//! |---|---|
+//! | `directives`, `block`, `settings` | directive, its block, settings |
+//! | `running` | thread of the node, handle by which zones publish purges |
+//! | `driver`, `input` | loop that executes the actions of the node; repeated messages: `log_limiter` |
+//! | `start_state` | end of the node's start, for the thread that waits for it |
+//! | `status` | status of the node, for administrators |
+//! | `valkey` | connections to Valkey, commands |
+//! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |
+//! | `position_file` | file with the position of this node in the purge log |
+//! | `options` | settings with the contents of the files that they name |
+//! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
+
+mod block;
+mod directives;
+mod driver;
+mod input;
+mod log_limiter;
+mod options;
+mod position_file;
+mod running;
+mod server_url;
+mod settings;
+mod start_state;
+mod status;
+mod valkey;
+mod zone_tasks;
+mod zones;
+
+use myriad_exchange::feature::Feature;
+
+pub use options::ClusterOptions;
+pub use running::RunningCluster;
+pub use server_url::{ServerUrl, ServerUrlError};
+pub use settings::{ClusterConf, ClusterSettings, PartitionPolicy};
+
+/// Registration of the directive `cluster`.
+pub const FEATURE: Feature = Feature::new("cluster", directives::ROWS).compiled_by(options::compile);

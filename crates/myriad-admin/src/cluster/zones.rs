@@ -1,0 +1,131 @@
+//! Execution of other nodes' purges in the zones of this node.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use myriad_cluster::record::ClusterPurge;
+use myriad_log::{ErrorLog, LogLevel};
+use myriad_policy::PurgeTarget;
+use myriad_store::page::PageZone;
+use parking_lot::Mutex;
+
+use crate::purge::{PurgeEffect, ZonePurge, run_received};
+
+/// Maximum number of targets and keys of purges that are executed as one.
+const MAX_COMBINED: usize = 2048;
+
+/// Zones of this node that belong to the cluster.
+#[derive(Default)]
+pub(super) struct ClusterZones(Mutex<Vec<Arc<PageZone>>>);
+
+impl ClusterZones {
+    /// Replaces the zones, after a reload. Returns those that are no longer part of them.
+    pub(super) fn set(&self, zones: Vec<Arc<PageZone>>) -> Vec<Arc<PageZone>> {
+        let mut current = self.0.lock();
+        let mut previous = std::mem::replace(&mut *current, zones);
+        previous.retain(|zone| !current.iter().any(|other| Arc::ptr_eq(zone, other)));
+        previous
+    }
+
+    fn all(&self) -> Vec<Arc<PageZone>> {
+        self.0.lock().clone()
+    }
+
+    /// Executes purges in their order, and returns when they are in effect and durable. Purges of unknown zones have no
+    /// effect. A purge that cannot be decoded or executed makes all pages of its zone stale, because a newer version
+    /// may have sent it; this is logged.
+    pub(super) async fn apply(&self, purges: &[ClusterPurge], log: &ErrorLog) {
+        let zones: HashMap<String, Arc<PageZone>> =
+            self.all().into_iter().map(|zone| (zone.zone.name().to_owned(), zone)).collect();
+        let known = combine(purges.iter().map(|purge| (&*purge.zone, ZonePurge::decode(&purge.body))));
+        let running = known.into_iter().filter_map(|(name, purge)| {
+            let zone = Arc::clone(zones.get(name)?);
+            Some(async move { apply_in(&zone, purge, log).await })
+        });
+        // All purges are in effect after the first poll, which happens in their order. The rest waits for the disk.
+        join_all(running).await;
+    }
+
+    /// Makes all pages stale, and returns when that is in effect and durable.
+    pub(super) async fn expire_all(&self, log: &ErrorLog) {
+        join_all(self.all().iter().map(async |zone| apply_in(zone, None, log).await)).await;
+    }
+}
+
+/// Combines successive exact purges of the same zone and effect, so that each needs one write to the disk. `None` is a
+/// purge that could not be decoded.
+fn combine<'a>(
+    purges: impl Iterator<Item = (&'a str, Option<ZonePurge>)>,
+) -> Vec<(&'a str, Option<ZonePurge>)> {
+    let mut combined: Vec<(&str, Option<ZonePurge>)> = Vec::new();
+    for (zone, purge) in purges {
+        if let Some(purge) = &purge
+            && let Some((last_zone, Some(last))) = combined.last_mut()
+            && *last_zone == zone
+            && last.effect == purge.effect
+            && is_exact(last)
+            && is_exact(purge)
+            && last.targets.len() + last.keys.len() + purge.targets.len() + purge.keys.len() <= MAX_COMBINED
+        {
+            last.targets.extend_from_slice(&purge.targets);
+            last.keys.extend_from_slice(&purge.keys);
+        } else {
+            combined.push((zone, purge));
+        }
+    }
+    combined
+}
+
+fn is_exact(purge: &ZonePurge) -> bool {
+    purge.targets.iter().all(PurgeTarget::is_exact)
+}
+
+/// Executes a purge; `None`, or one that fails, invalidates all pages of the zone.
+async fn apply_in(zone: &PageZone, purge: Option<ZonePurge>, log: &ErrorLog) {
+    let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
+    if let Some(purge) = purge {
+        let Err(error) = run_received(zone, &purge).await else { return };
+        let name = zone.zone.name();
+        let text = format_args!(
+            "cluster: a purge of another node failed in zone \"{name}\" ({error}); all pages of the zone become stale"
+        );
+        log.write(LogLevel::Error, None, text);
+    }
+    if let Err(error) = run_received(zone, &everything).await {
+        let name = zone.zone.name();
+        let text = format_args!("cluster: the pages of zone \"{name}\" could not be made stale: {error}");
+        log.write(LogLevel::Crit, None, text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn successive_purges_of_a_zone_are_executed_as_one() {
+        let url = |text: &str| {
+            let target = PurgeTarget::url(text.as_bytes()).expect("a URL");
+            Some(ZonePurge::of(target, PurgeEffect::Remove))
+        };
+        let all = Some(ZonePurge::of(PurgeTarget::All, PurgeEffect::Remove));
+        let purges = [
+            ("a", url("h/1")),
+            ("a", url("h/2")),
+            ("b", url("h/3")),
+            ("b", all),
+            ("b", url("h/4")),
+            ("b", None),
+            ("b", url("h/5")),
+        ];
+        let combined = combine(purges.into_iter());
+        let counts: Vec<_> = combined
+            .iter()
+            .map(|(zone, purge)| (*zone, purge.as_ref().map(|purge| purge.targets.len())))
+            .collect();
+        let expected =
+            [("a", Some(2)), ("b", Some(1)), ("b", Some(1)), ("b", Some(1)), ("b", None), ("b", Some(1))];
+        assert_eq!(counts, expected);
+    }
+}

@@ -1,0 +1,162 @@
+//! Purge of one zone, as this node executes it and as the nodes of a cluster exchange it.
+
+use myriad_policy::{PurgeCommand, PurgeTarget};
+use myriad_store::PurgeKind;
+
+/// Effect of a purge on the pages that it covers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PurgeEffect {
+    /// The pages are removed.
+    Remove,
+    /// The pages are stale: they may be sent while they are fetched again, as far as the zone's rules permit it.
+    MakeStale,
+    /// The pages are fetched again before they are used, but may be used if that fetch fails.
+    Invalidate,
+}
+
+impl PurgeEffect {
+    /// Returns the effect of a [`PurgeCommand`].
+    pub fn of(command: &PurgeCommand) -> Self {
+        if command.soft { Self::MakeStale } else { Self::Remove }
+    }
+
+    /// Returns the kind of the purge in the store.
+    pub(super) fn kind(self) -> PurgeKind {
+        if self == Self::Remove { PurgeKind::Hard } else { PurgeKind::Soft }
+    }
+}
+
+/// Purge of pages of one zone.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ZonePurge {
+    /// Effect on the pages.
+    pub effect: PurgeEffect,
+    /// Pages to purge. If one of the targets is not [exact](PurgeTarget::is_exact), it is the only one.
+    pub targets: Vec<PurgeTarget>,
+    /// Cache keys whose pages are purged in addition to those of `targets`; empty if the target is not exact.
+    pub keys: Vec<Vec<u8>>,
+}
+
+/// Version of the binary form.
+const VERSION: u8 = 1;
+
+/// Binary form: the version, a byte for the effect, the number of targets and of keys, then each target as an encoded
+/// [`PurgeCommand`] and each key after its length. Numbers have 32 bits, little-endian.
+impl ZonePurge {
+    /// Creates a purge of one target.
+    pub fn of(target: PurgeTarget, effect: PurgeEffect) -> Self {
+        Self { effect, targets: vec![target], keys: Vec::new() }
+    }
+
+    /// Returns true if all covered pages are found by labels (hashes) or cache keys; otherwise every page of the zone
+    /// must be checked.
+    pub(super) fn is_exact(&self) -> bool {
+        self.targets.iter().all(PurgeTarget::is_exact)
+    }
+
+    /// Returns a word for the kind of the purge and a description of its pages, for responses and logs.
+    pub(super) fn description(&self) -> (&'static str, String) {
+        let kind = self.targets.first().map_or("key", PurgeTarget::kind);
+        let mut parts: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
+        if parts.is_empty() {
+            parts.extend(self.keys.iter().map(|key| format!("key {}", key.escape_ascii())));
+        }
+        (kind, parts.join(", "))
+    }
+
+    /// Returns the binary form of the purge.
+    pub fn encode(&self) -> Vec<u8> {
+        let effect = match self.effect {
+            PurgeEffect::Remove => 0,
+            PurgeEffect::MakeStale => 1,
+            PurgeEffect::Invalidate => 2,
+        };
+        let mut out = vec![VERSION, effect];
+        out.extend_from_slice(&(self.targets.len() as u32).to_le_bytes());
+        out.extend_from_slice(&(self.keys.len() as u32).to_le_bytes());
+        for target in &self.targets {
+            let mut bytes = Vec::new();
+            PurgeCommand::hard(target.clone()).encode(&mut bytes);
+            put(&mut out, &bytes);
+        }
+        self.keys.iter().for_each(|key| put(&mut out, key));
+        out
+    }
+
+    /// Parses the binary form; `None` if `bytes` are damaged, of another version, or a purge that no node sends (for
+    /// example of an inexact target with further ones).
+    pub fn decode(bytes: &[u8]) -> Option<ZonePurge> {
+        let ([VERSION, effect], rest) = bytes.split_first_chunk()? else { return None };
+        let effect = match effect {
+            0 => PurgeEffect::Remove,
+            1 => PurgeEffect::MakeStale,
+            2 => PurgeEffect::Invalidate,
+            _ => return None,
+        };
+        let (targets, rest) = rest.split_first_chunk()?;
+        let (keys, mut rest) = rest.split_first_chunk()?;
+        let target = |bytes: &[u8]| PurgeCommand::decode(bytes).map(|command| command.what);
+        let targets =
+            (0..u32::from_le_bytes(*targets)).map(|_| target(take(&mut rest)?)).collect::<Option<_>>()?;
+        let keys = (0..u32::from_le_bytes(*keys))
+            .map(|_| take(&mut rest).map(<[u8]>::to_vec))
+            .collect::<Option<_>>()?;
+        let purge = ZonePurge { effect, targets, keys };
+        let is_valid = purge.is_exact() || (purge.targets.len() == 1 && purge.keys.is_empty());
+        (rest.is_empty() && is_valid).then_some(purge)
+    }
+}
+
+fn put(out: &mut Vec<u8>, part: &[u8]) {
+    out.extend_from_slice(&(part.len() as u32).to_le_bytes());
+    out.extend_from_slice(part);
+}
+
+/// Returns the first length-prefixed part of `rest`, and removes it from `rest`; `None` if `rest` is too short.
+fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
+    let (length, after) = rest.split_first_chunk()?;
+    let (part, after) = after.split_at_checked(u32::from_le_bytes(*length) as usize)?;
+    *rest = after;
+    Some(part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use myriad_policy::Tags;
+
+    fn purges() -> Vec<ZonePurge> {
+        let url = PurgeTarget::url(b"http://a.test/x?y").expect("a URL");
+        let several = ZonePurge {
+            effect: PurgeEffect::MakeStale,
+            targets: vec![url.clone(), PurgeTarget::Tags(Tags::parse(b"p1 p2"))],
+            keys: vec![b"key".to_vec(), Vec::new()],
+        };
+        vec![
+            several,
+            ZonePurge::of(url, PurgeEffect::Invalidate),
+            ZonePurge::of(PurgeTarget::regex(None, b"^/a").expect("short"), PurgeEffect::Remove),
+            ZonePurge::of(PurgeTarget::All, PurgeEffect::MakeStale),
+            ZonePurge { effect: PurgeEffect::Invalidate, targets: Vec::new(), keys: vec![b"k".to_vec()] },
+        ]
+    }
+
+    #[test]
+    fn decoded_purge_equals_the_encoded_one() {
+        for purge in purges() {
+            assert_eq!(ZonePurge::decode(&purge.encode()).as_ref(), Some(&purge));
+        }
+    }
+
+    #[test]
+    fn damaged_purge_is_refused() {
+        for purge in purges() {
+            let bytes = purge.encode();
+            (0..bytes.len()).for_each(|end| assert_eq!(ZonePurge::decode(&bytes[..end]), None, "{end}"));
+            assert_eq!(ZonePurge::decode(&[&bytes[..], b"x"].concat()), None);
+        }
+        let mut mixed = purges().swap_remove(0);
+        mixed.targets.push(PurgeTarget::All);
+        assert_eq!(ZonePurge::decode(&mixed.encode()), None);
+    }
+}

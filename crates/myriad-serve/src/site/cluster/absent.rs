@@ -1,0 +1,25 @@
+//! Replacement of the node of a cluster in builds without the feature `cluster`. A configuration with a `cluster` block is
+//! rejected, so that nothing is started.
+
+use std::path::Path;
+
+use myriad_conf::Model;
+use myriad_exchange::runtime::Runtime;
+
+use super::start_error::StartError;
+
+/// Node that never runs.
+#[derive(Default)]
+pub(super) struct ClusterHandle;
+
+impl ClusterHandle {
+    /// Does nothing.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "interface of the feature `cluster`")]
+    pub(super) fn apply_config(&mut self, _: &Model, _: &Path, _: &Runtime) -> Result<(), StartError> {
+        Ok(())
+    }
+
+    /// Does nothing.
+    #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
+    pub(super) fn stop(&mut self, _is_leaving: bool) {}
+}

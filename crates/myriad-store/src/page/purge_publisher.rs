@@ -1,0 +1,153 @@
+//! Publication of a zone's purges to the other nodes of a cluster.
+
+use std::collections::BTreeSet;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::Duration;
+
+/// Sends the purges of zones to the other nodes of a cluster.
+pub trait PurgePublisher: Send + Sync {
+    /// Queues a purge of the zone named `zone` that is in effect on this node, and returns at once. `purge` is its
+    /// binary form, which the other nodes decode. `is_durable` is false if the purge could not be saved, so that a restart
+    /// of this node loses it.
+    ///
+    /// The purge is sent also if the returned future is dropped. The future completes when all nodes have applied the
+    /// purge, or when the time limit of the cluster for receipts has passed.
+    fn publish(&self, zone: &str, purge: Vec<u8>, is_durable: bool) -> ReceiptsFuture;
+
+    /// Returns the status of this node; `None` if it has stopped, or does not reply within two seconds. Blocks.
+    fn status(&self) -> Option<PublisherStatus>;
+
+    /// Returns the status of this node about a second ago; `None` at its start. Does not block.
+    fn last_status(&self) -> Option<PublisherStatus>;
+
+    /// Removes a node that will not return from the cluster, so that purges need no receipt of it. A node that is
+    /// running joins again.
+    ///
+    /// # Errors
+    /// Returns a text for the administrator if `node` is not a valid name.
+    fn forget_node(&self, node: &str) -> Result<(), String>;
+}
+
+/// Status of a node of a cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PublisherStatus {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of this node.
+    pub node: String,
+    /// `connected`, `catching_up`, `disconnected`, `wrong_secret` if the log of purges has only values of another
+    /// secret, or `name_taken` if another process uses the node's name.
+    pub state: &'static str,
+    /// True if stored pages are used by the usual rules; false if some are stale because they may have missed a purge.
+    pub serves_stored_pages: bool,
+    /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
+    pub behind_ms: Option<u64>,
+    /// Number of the newest record of the log up to which all purges are in effect and durable.
+    pub position: Option<String>,
+    /// Other nodes, in the order of their names.
+    pub members: Vec<ClusterMember>,
+    /// Purges of this node without all receipts, oldest first; at most 100.
+    pub unconfirmed: Vec<UnconfirmedPurge>,
+    /// Number of purges of this node without all receipts.
+    pub unconfirmed_count: u64,
+    /// Names and values of counters since the start of the node.
+    pub counters: Vec<(&'static str, u64)>,
+}
+
+/// Another node of the cluster.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ClusterMember {
+    /// Name of the node.
+    pub node: String,
+    /// Host name of its machine; empty if it is not known.
+    pub address: String,
+    /// Version of its software; empty if it is not known.
+    pub software: String,
+    /// `active`, `silent` if it has not reported for ten seconds, or `left` if it was stopped.
+    pub state: &'static str,
+    /// Number of the newest record of the log up to which the node has executed all purges; `None` if it is not known.
+    pub position: Option<String>,
+    /// Time since its last report, in milliseconds.
+    pub seen_ms_ago: u64,
+}
+
+/// Purge that some nodes have not confirmed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct UnconfirmedPurge {
+    /// Zone; empty for a purge of all zones.
+    pub zone: String,
+    /// Time since the purge, in milliseconds.
+    pub age_ms: u64,
+    /// Number of its record; `None` if it is not in the log.
+    pub record: Option<String>,
+    /// Names of the nodes without a receipt.
+    pub missing: Vec<String>,
+}
+
+/// Future that returns the receipts of a published purge.
+pub type ReceiptsFuture = Pin<Box<dyn Future<Output = PurgeReceipts> + Send>>;
+
+/// Nodes of a cluster that have confirmed a purge, and nodes that have not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PurgeReceipts {
+    /// Names of the nodes on which the purge is in effect, including this node.
+    pub applied: BTreeSet<String>,
+    /// Names of the nodes of the cluster that have not confirmed the purge.
+    pub missing: BTreeSet<String>,
+    /// Time from the publication of the purge to the last receipt, or to the end of the wait.
+    pub elapsed: Duration,
+}
+
+impl PurgeReceipts {
+    /// Returns the receipts of two purges together: a node has applied both, or is missing.
+    #[must_use]
+    pub fn and(mut self, other: PurgeReceipts) -> PurgeReceipts {
+        self.missing.extend(other.missing);
+        self.applied.extend(other.applied);
+        self.applied.retain(|node| !self.missing.contains(node));
+        self.elapsed = self.elapsed.max(other.elapsed);
+        self
+    }
+}
+
+/// Writes the receipts as a phrase, such as `applied on 3 of 3 nodes in 4 ms` or `applied on 2 of 3 nodes; no receipt
+/// from web3 within 1000 ms`.
+impl std::fmt::Display for PurgeReceipts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (applied, ms) = (self.applied.len(), self.elapsed.as_millis());
+        let all = applied + self.missing.len();
+        write!(f, "applied on {applied} of {all} node{}", if all == 1 { "" } else { "s" })?;
+        if self.missing.is_empty() {
+            return write!(f, " in {ms} ms");
+        }
+        let missing: Vec<&str> = self.missing.iter().map(String::as_str).collect();
+        write!(f, "; no receipt from {} within {ms} ms", missing.join(", "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn receipts(applied: &[&str], missing: &[&str], ms: u64) -> PurgeReceipts {
+        let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        PurgeReceipts { applied: names(applied), missing: names(missing), elapsed: Duration::from_millis(ms) }
+    }
+
+    #[test]
+    fn receipts_name_the_nodes_that_are_missing() {
+        assert_eq!(receipts(&["a", "b", "c"], &[], 4).to_string(), "applied on 3 of 3 nodes in 4 ms");
+        assert_eq!(receipts(&["a"], &[], 0).to_string(), "applied on 1 of 1 node in 0 ms");
+        assert_eq!(
+            receipts(&["a"], &["web2", "web3"], 1000).to_string(),
+            "applied on 1 of 3 nodes; no receipt from web2, web3 within 1000 ms"
+        );
+    }
+
+    #[test]
+    fn node_that_misses_one_of_two_purges_is_missing() {
+        let both = receipts(&["a", "b"], &[], 4).and(receipts(&["a"], &["b"], 9));
+        assert_eq!(both, receipts(&["a"], &["b"], 9));
+    }
+}
