@@ -12,7 +12,7 @@ const WRITING = "api/";
 /** Time within which a purge of all pages must be confirmed, in milliseconds. */
 const CONFIRM_MS = 6_000;
 
-const WHO: Record<string, string> = { request: "by a request", origin: "by the application", administrator: "by an administrator", refresh: "found by a refresh: no purge announced it" };
+const WHO: Record<string, string> = { request: "by a request", origin: "by the application", administrator: "by an administrator", cluster: "by another node of the cluster", refresh: "found by a refresh: no purge announced it" };
 
 /** List of purges, newest first. */
 export class PurgeLog {

@@ -38,6 +38,7 @@ impl Administrator {
             AdminRequest::Tags(request) => self.tags(request, tell),
             AdminRequest::Leaks(request) => self.leaks(request, tell),
             AdminRequest::Senders(_) => self.senders(tell),
+            AdminRequest::Cluster(request) => self.cluster(request, tell),
         };
         match end {
             Ok(end) => tell(AdminReply::End(end)),

@@ -5,6 +5,7 @@
 
 mod administrator;
 mod answer;
+mod cluster;
 mod describe;
 mod list;
 mod memory;

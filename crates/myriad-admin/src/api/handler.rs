@@ -5,8 +5,8 @@ use std::pin::Pin;
 
 use crate::protocol::monitoring::{HistoryRequest, LeaksRequest, PurgesRequest, TagsRequest, TopsRequest};
 use crate::protocol::{
-    AdminReply, AdminRequest as Asked, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest,
-    StatsRequest, UpstreamsRequest, parse_purge, parse_upstream_change,
+    AdminReply, AdminRequest as Asked, ClusterRequest, MOST_REQUEST_BYTES, MemoryRequest, PageRequest,
+    PagesRequest, StatsRequest, UpstreamsRequest, parse_purge, parse_upstream_change,
 };
 use myriad_http::body::Body as _;
 use myriad_http::{Known, Method};
@@ -29,10 +29,11 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, Request};
 
 /// Paths of Myriad's API below the location, each described in `openapi.json`.
-const PATHS: [&str; 15] = [
+const PATHS: [&str; 16] = [
     "cache",
     "cache/pages",
     "cache/page",
+    "cluster",
     "history",
     "inspect",
     "leaks",
@@ -200,6 +201,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
             .map_err(|why| ApiRejection::new(400, &why)),
         b"reasons" => Ok(ApiCall::Reasons),
         b"inspect" => inspect::parse_call(&request.route.args).map_err(|why| ApiRejection::new(400, &why)),
+        b"cluster" => known(request, &[], |_| Ok(Asked::Cluster(ClusterRequest::default()))),
         b"tops" => known(request, &["by", "limit"], |arguments| {
             let by = arguments.take("by");
             Ok(Asked::Tops(TopsRequest { by, limit: arguments.number("limit")? }))
@@ -366,7 +368,8 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
         | Asked::Tops(_)
         | Asked::History(_)
         | Asked::Tags(_)
-        | Asked::Senders(_) => "",
+        | Asked::Senders(_)
+        | Asked::Cluster(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
     // The client of unfinished writes cannot repeat its request.

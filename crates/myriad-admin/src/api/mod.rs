@@ -5,6 +5,7 @@
 //! GET  …/cache/pages                stored pages; ?zone= host= match= limit= after=
 //! GET  …/cache/page?page=URL|KEY    one page, every variant; ?zone= body=on
 //! GET  …/memory                     memory of the process
+//! GET  …/cluster                    nodes of the cluster, receipts of purges
 //! GET  …/upstreams                  status of the servers of groups; ?group= server=
 //! POST …/upstreams                  {"group":…,"server":…,"state":"up"|"drain"|"down"}
 //! …    …/9/…                        the paths of NGINX Plus's API, see `plus`

@@ -94,7 +94,7 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
 }
 
 fn text(word: &Word) -> Result<String, Diagnostic> {
-    let text = String::from_utf8(word.text.to_vec()).ok().filter(|text| !text.is_empty());
+    let text = String::from_utf8(word.text.clone()).ok().filter(|text| !text.is_empty());
     text.ok_or_else(|| invalid(word, "text").help("it must not be empty, and valid UTF-8"))
 }
 

@@ -52,7 +52,7 @@ struct ActiveLink {
 }
 
 /// State of the loop.
-struct Driver {
+struct ClusterDriver {
     node: ClusterNode,
     resources: DriverResources,
     inputs: UnboundedSender<Input>,
@@ -84,7 +84,7 @@ pub(super) async fn drive(
         inputs.clone(),
         Arc::clone(&resources.start_state),
     ));
-    let mut driver = Driver {
+    let mut driver = ClusterDriver {
         node,
         resources,
         inputs,
@@ -128,7 +128,7 @@ async fn next_input(queue: &mut UnboundedReceiver<Input>, deadline: Option<Clock
     }
 }
 
-impl Driver {
+impl ClusterDriver {
     fn handle(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.node.handle(event, clock_ms()),

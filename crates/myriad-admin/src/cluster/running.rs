@@ -163,7 +163,7 @@ impl PurgePublisher for Publisher {
         let node = self.options.node.clone();
         Box::pin(async move {
             match waiting.await {
-                Ok(answer) => receipts(node, answer),
+                Ok(answer) => receipts(node, &answer),
                 Err(_) => PurgeReceipts { applied: BTreeSet::from([node]), ..PurgeReceipts::default() },
             }
         })
@@ -189,7 +189,7 @@ impl PurgePublisher for Publisher {
 }
 
 /// Returns the receipts of a purge that is in effect on this node.
-fn receipts(own_node: String, answer: PurgeAnswer) -> PurgeReceipts {
+fn receipts(own_node: String, answer: &PurgeAnswer) -> PurgeReceipts {
     let mut applied: BTreeSet<String> = answer.applied.iter().map(ToString::to_string).collect();
     applied.insert(own_node);
     PurgeReceipts {

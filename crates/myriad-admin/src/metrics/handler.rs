@@ -7,7 +7,7 @@ use myriad_http::Known;
 use myriad_net::ResponseBody;
 
 use super::text::{MetricsFormat, MetricsPage};
-use super::{memory, origins, site, zones};
+use super::{cluster, memory, origins, site, zones};
 use crate::api::{ApiScope, RequestPermit, admit, explained_answer};
 use myriad_exchange::exchange::{ContentResponse, Exchange, GET_HEAD, Handler, PhaseStep};
 use myriad_exchange::runtime::Runtime;
@@ -91,6 +91,7 @@ pub fn metrics_page(runtime: &Runtime, form: MetricsFormat) -> String {
     memory::write(runtime, &mut page);
     zones::write(&now, runtime, &mut page);
     origins::write(&now, &mut page);
+    cluster::write(runtime, &mut page);
     page.end()
 }
 

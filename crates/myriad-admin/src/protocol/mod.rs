@@ -15,6 +15,7 @@
 //! This module uses no sockets, files or clocks.
 
 mod bytes;
+mod cluster_report;
 pub mod monitoring;
 mod pattern;
 mod process_memory;
@@ -25,16 +26,18 @@ mod report;
 mod request;
 
 pub use bytes::{escape_bytes, unescape_bytes};
+pub use cluster_report::{ClusterReport, MemberReport, UnconfirmedPurgeReport};
 pub use pattern::GlobPattern;
 pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
 pub use redaction::without_values;
 pub use reply::{AdminReply, ReplyEnd};
 pub use report::{
     DiskReport, EncodingReport, EsiReport, FilterResultReport, MemoryReport, OptimizedReport, PageReport,
-    PartReport, PeerReport, PurgeReport, RequestCounts, RunningPurgeReport, SkippedReport, Tier, ZoneReport,
+    PartReport, PeerReport, PurgeReport, ReceiptsReport, RequestCounts, RunningPurgeReport, SkippedReport,
+    Tier, ZoneReport,
 };
 pub use request::{
-    AdminRequest, MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest, PurgeRequest,
-    RequestError, StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge,
+    AdminRequest, ClusterRequest, MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest,
+    PurgeRequest, RequestError, StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge,
     parse_upstream_change,
 };

@@ -50,6 +50,7 @@ impl AdminReply {
             | Self::History(_)
             | Self::Tags(_)
             | Self::Senders(_)
+            | Self::Cluster(_)
             | Self::Leak(_)
             | Self::End(_)
             | Self::Error(_) => {}

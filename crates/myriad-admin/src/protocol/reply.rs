@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::monitoring::{
     HistoryReport, LeakReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport,
 };
-use crate::protocol::{PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
+use crate::protocol::{ClusterReport, PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
 
 /// Line of a response to an administration request, of one of these kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -35,6 +35,8 @@ pub enum AdminReply {
     Leak(Box<LeakReport>),
     /// Senders of `X-Forwarded-For` that are not trusted proxies.
     Senders(Box<SendersReport>),
+    /// Status of the cluster.
+    Cluster(Box<ClusterReport>),
     /// Last line of a complete response.
     End(ReplyEnd),
     /// Last line of a response that failed or was aborted, with a message for the user.
@@ -78,6 +80,7 @@ impl AdminReply {
             Self::Tags(tags) => serde_json::to_string(tags),
             Self::Leak(leak) => serde_json::to_string(leak),
             Self::Senders(senders) => serde_json::to_string(senders),
+            Self::Cluster(cluster) => serde_json::to_string(cluster),
             Self::End(end) => serde_json::to_string(end),
             Self::Error(error) => serde_json::to_string(error),
         };
@@ -104,6 +107,7 @@ mod tests {
             AdminReply::History(Box::default()),
             AdminReply::Tags(Box::default()),
             AdminReply::Leak(Box::default()),
+            AdminReply::Cluster(Box::default()),
             AdminReply::End(ReplyEnd { next: Some("m1.2".into()) }),
             AdminReply::Error("no".into()),
         ] {

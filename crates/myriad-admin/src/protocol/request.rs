@@ -49,6 +49,16 @@ pub enum AdminRequest {
     Leaks(LeaksRequest),
     /// Senders of `X-Forwarded-For` that are not trusted proxies.
     Senders(SendersRequest),
+    /// Status of the cluster.
+    Cluster(ClusterRequest),
+}
+
+/// Request for the status of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ClusterRequest {
+    /// Name of a node that will not return and is removed from the cluster first; `None` for the status only.
+    pub forget: Option<String>,
 }
 
 /// Selection of servers of upstream groups.
@@ -311,6 +321,7 @@ mod tests {
             AdminRequest::Tags(TagsRequest::default()),
             AdminRequest::Leaks(LeaksRequest { zone: None, forgive: Some("all".into()) }),
             AdminRequest::Senders(SendersRequest {}),
+            AdminRequest::Cluster(ClusterRequest { forget: Some("web3".into()) }),
         ] {
             let line = request.line();
             assert_eq!(line.matches('\n').count(), 1);

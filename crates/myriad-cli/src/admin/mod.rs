@@ -7,6 +7,7 @@
 
 mod cache;
 mod client;
+mod cluster;
 mod memory;
 mod options;
 mod output;
@@ -21,6 +22,7 @@ use std::process::ExitCode;
 use crate::version;
 pub use cache::USAGE as CACHE_USAGE;
 pub use client::RunningServer;
+pub use cluster::USAGE as CLUSTER_USAGE;
 pub use memory::USAGE as MEMORY_USAGE;
 pub use options::{ChangeAction, CommandWords, KnownOption, too_much};
 pub use output::{CommandOutput, exit_code_for};
@@ -32,6 +34,8 @@ pub use upstream::USAGE as UPSTREAM_USAGE;
 pub enum AdminCommand {
     /// `myriad cache`.
     Cache,
+    /// `myriad cluster`.
+    Cluster,
     /// `myriad memory`.
     Memory,
     /// `myriad purge`.
@@ -45,6 +49,7 @@ impl AdminCommand {
     pub fn from_name(word: &OsString) -> Option<Self> {
         match word.to_str() {
             Some("cache") => Some(Self::Cache),
+            Some("cluster") => Some(Self::Cluster),
             Some("memory") => Some(Self::Memory),
             Some("purge") => Some(Self::Purge),
             Some("upstream") => Some(Self::Upstream),
@@ -57,6 +62,9 @@ impl AdminCommand {
         let ran = match self {
             Self::Cache => cache::parse(arguments).and_then(|command| {
                 command.map_or_else(|| Ok(help(cache::USAGE)), |command| cache::run(&command))
+            }),
+            Self::Cluster => cluster::parse(arguments).and_then(|command| {
+                command.map_or_else(|| Ok(help(cluster::USAGE)), |command| cluster::run(&command))
             }),
             Self::Memory => memory::parse(arguments)
                 .and_then(|words| words.map_or_else(|| Ok(help(memory::USAGE)), |words| memory::run(&words))),

@@ -21,6 +21,7 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
        myriad purge URL... | --tag T | --wildcard PATTERN | --all ...
        myriad cache ls | show URL | stats | leaks (each has its --help)
        myriad memory
+       myriad cluster status | nodes | purges | forget NODE
        myriad upstream ls | down | drain | up [GROUP [SERVER]]
        myriad upgrade [-p prefix] [-c filename] | --pid-file FILE
        myriad takeover [--apply | --undo] [-c filename]
@@ -123,9 +124,10 @@ pub fn usage_of_server_and_site() -> (&'static str, String) {
 }
 
 /// Commands that are the first word of a command line.
-pub const COMMANDS: [&str; 18] = [
+pub const COMMANDS: [&str; 19] = [
     "cache",
     "certificates",
+    "cluster",
     "completions",
     "doctor",
     "import",

@@ -114,7 +114,7 @@ impl RunningSite {
         };
         let (runtime, streams) = run_on_temporary_thread(|| compile::compile_all(model, surroundings))
             .map_err(StartError::Configuration)?;
-        let quic = Quic::new(&inherited.quic_secret, inherited.process, Arc::clone(&inherited.relay));
+        let mut quic = Quic::new(&inherited.quic_secret, inherited.process, Arc::clone(&inherited.relay));
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
         let mut cluster = ClusterHandle::default();
@@ -147,7 +147,6 @@ impl RunningSite {
             disks: disks.clone(),
             workers: workers.iter().map(|worker| worker.commands.clone()).collect(),
         };
-        let mut quic = quic;
         run_on_workers(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         inherited.relay.start_reading_inbox()?;
         let mut agents = AcmeAgents::default();

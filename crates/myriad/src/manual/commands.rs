@@ -52,6 +52,7 @@ pub(super) fn commands() -> Vec<DescribedCommand> {
         ),
         described("purge", "purge pages from the cache", admin::PURGE_USAGE),
         described("cache", "list cached pages and their hits", admin::CACHE_USAGE),
+        described("cluster", "show the nodes of the cluster and unconfirmed purges", admin::CLUSTER_USAGE),
         described("memory", "show the memory usage of a running server", admin::MEMORY_USAGE),
         described("upstream", "list upstream servers, disable and enable them", admin::UPSTREAM_USAGE),
         described("upgrade", "replace the running server with the installed binary", upgrade::USAGE),

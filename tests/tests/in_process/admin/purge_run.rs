@@ -68,6 +68,6 @@ fn invalidated_page_stays_to_stand_in_for_a_fetch_that_fails() {
     let zone = zone();
     store(&zone, "/a", ("a.test", "/a"), "");
     store(&zone, "/b", ("a.test", "/b"), "");
-    block_on(invalidate(&zone, &[PurgeTarget::url(b"a.test/a").expect("a URL")])).expect("a purge");
+    block_on(invalidate(&zone, vec![PurgeTarget::url(b"a.test/a").expect("a URL")])).expect("a purge");
     assert!(is_stored(&zone, "/a") && is_stale(&zone, "/a") && !is_stale(&zone, "/b"));
 }

@@ -1,6 +1,7 @@
 //! Reports as lines for a terminal, with aligned columns.
 
 mod amount;
+mod cluster;
 mod leak;
 mod list;
 mod memory;
@@ -10,6 +11,7 @@ mod purge;
 mod zone;
 
 pub use amount::{count, duration, size};
+pub use cluster::{cluster, cluster_nodes, cluster_purges};
 pub use leak::leak;
 pub use list::{list_head, list_line};
 pub use memory::memory;

@@ -1,0 +1,60 @@
+//! Status of the cluster.
+
+use myriad_log::LogLevel;
+use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
+
+use super::administrator::{Administrator, ReplyResult, ReplySink};
+use crate::protocol::{
+    AdminReply, ClusterReport, ClusterRequest, MemberReport, ReplyEnd, UnconfirmedPurgeReport,
+};
+
+impl Administrator {
+    /// Reports the status of the cluster, after removing the node that the request names. Returns an error text if this
+    /// server belongs to no cluster, or its node does not reply.
+    pub(super) fn cluster(&self, request: &ClusterRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
+        let publisher = self.zones.iter().find_map(|zone| zone.publisher.lock().clone());
+        let Some(publisher) = publisher else {
+            return Err("this server belongs to no cluster: its configuration has no \"cluster\" block, or all zones \
+                        have cluster=off"
+                .to_owned());
+        };
+        if let Some(node) = &request.forget {
+            publisher.forget_node(node)?;
+            let text = format_args!("cluster: node \"{node}\" removed by an administrator");
+            self.log.write(LogLevel::Notice, None, text);
+        }
+        let status = publisher.status().ok_or("the node of the cluster does not reply")?;
+        tell(AdminReply::Cluster(Box::new(cluster_report(status))));
+        Ok(ReplyEnd::default())
+    }
+}
+
+/// Returns the status of a node as a report.
+pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
+    let member = |member: ClusterMember| MemberReport {
+        node: member.node,
+        address: member.address,
+        software: member.software,
+        state: member.state.to_owned(),
+        position: member.position,
+        seen_ms_ago: member.seen_ms_ago,
+    };
+    let purge = |purge: UnconfirmedPurge| UnconfirmedPurgeReport {
+        zone: purge.zone,
+        age_ms: purge.age_ms,
+        record: purge.record,
+        missing: purge.missing,
+    };
+    ClusterReport {
+        cluster: status.cluster,
+        node: status.node,
+        state: status.state.to_owned(),
+        serves_stored_pages: status.serves_stored_pages,
+        behind_ms: status.behind_ms,
+        position: status.position,
+        members: status.members.into_iter().map(member).collect(),
+        unconfirmed: status.unconfirmed.into_iter().map(purge).collect(),
+        unconfirmed_count: status.unconfirmed_count,
+        counters: status.counters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
+    }
+}

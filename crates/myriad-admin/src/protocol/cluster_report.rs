@@ -1,0 +1,64 @@
+//! Status of the cluster, as one node reports it.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Status of a node of a cluster, and of the other nodes as this node sees them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ClusterReport {
+    /// Name of the cluster.
+    pub cluster: String,
+    /// Name of this node.
+    pub node: String,
+    /// `connected`, `catching_up`, `disconnected`, `wrong_secret` (the log of purges has only values of another
+    /// secret) or `name_taken` (another process uses the name of this node).
+    pub state: String,
+    /// True if stored pages are used by the usual rules; false if some are stale because they may have missed a purge.
+    pub serves_stored_pages: bool,
+    /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
+    pub behind_ms: Option<u64>,
+    /// Number of the newest record of the log up to which all purges are in effect and durable.
+    pub position: Option<String>,
+    /// Other nodes, in the order of their names.
+    pub members: Vec<MemberReport>,
+    /// Purges of this node without all receipts, oldest first; at most 100.
+    pub unconfirmed: Vec<UnconfirmedPurgeReport>,
+    /// Number of purges of this node without all receipts.
+    pub unconfirmed_count: u64,
+    /// Counters since the start of the node, by name.
+    pub counters: BTreeMap<String, u64>,
+}
+
+/// Another node of the cluster.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MemberReport {
+    /// Name of the node.
+    pub node: String,
+    /// Host name of its machine; empty if it is not known.
+    pub address: String,
+    /// Version of its software; empty if it is not known.
+    pub software: String,
+    /// `active`, `silent` (no report for ten seconds) or `left` (stopped).
+    pub state: String,
+    /// Number of the newest record of the log up to which the node has executed all purges; `None` if it is not known.
+    pub position: Option<String>,
+    /// Time since its last report, in milliseconds.
+    pub seen_ms_ago: u64,
+}
+
+/// Purge of this node that some nodes have not confirmed.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UnconfirmedPurgeReport {
+    /// Zone; empty for a purge of all zones.
+    pub zone: String,
+    /// Time since the purge, in milliseconds.
+    pub age_ms: u64,
+    /// Number of its record; `None` if it is not in the log.
+    pub record: Option<String>,
+    /// Names of the nodes without a receipt.
+    pub missing: Vec<String>,
+}

@@ -1,0 +1,129 @@
+//! Output of `myriad cluster`.
+
+use super::amount::{count, duration};
+use crate::protocol::{ClusterReport, MemberReport};
+
+/// Returns the status of the cluster as lines: this node, then the other nodes.
+pub fn cluster(report: &ClusterReport) -> Vec<String> {
+    let active = report.members.iter().filter(|member| member.state == "active").count() + 1;
+    let nodes = report.members.len() + 1;
+    let behind = match report.behind_ms {
+        None => "no purge of other nodes was received yet".to_owned(),
+        Some(ms) => format!("up to date {} ago", duration(ms)),
+    };
+    let pages = if report.serves_stored_pages {
+        "stored pages are served"
+    } else {
+        "stored pages that may have missed a purge are stale"
+    };
+    let mut lines = vec![
+        format!("cluster {}: {active} of {nodes} nodes active", report.cluster),
+        format!("this node {}: {}, {behind}; {pages}", report.node, report.state.replace('_', " ")),
+        format!(
+            "purges: {} sent, {} received, {} without all receipts",
+            count(report.counters.get("purges_sent").copied().unwrap_or_default()),
+            count(report.counters.get("purges_received").copied().unwrap_or_default()),
+            count(report.unconfirmed_count)
+        ),
+    ];
+    let problems = [
+        ("values_refused", "values that are not authentic"),
+        ("everything_expired", "all stored pages became stale"),
+        ("commands_failed", "commands that Valkey refused"),
+        ("partitions", "partitions"),
+    ];
+    let number = |name: &str| report.counters.get(name).copied().unwrap_or_default();
+    let seen = problems.iter().filter(|(name, _)| number(name) > 0);
+    let seen: Vec<String> = seen.map(|(name, text)| format!("{text}: {}", count(number(name)))).collect();
+    if !seen.is_empty() {
+        lines.push(format!("since the start: {}", seen.join("; ")));
+    }
+    lines
+}
+
+/// Returns a line for each node of the cluster, this one first.
+pub fn cluster_nodes(report: &ClusterReport) -> Vec<String> {
+    let own = MemberReport {
+        node: report.node.clone(),
+        address: "this node".to_owned(),
+        state: report.state.clone(),
+        position: report.position.clone(),
+        ..MemberReport::default()
+    };
+    let mut lines =
+        vec![format!("{:<20} {:<13} {:>16} {:>9}  {}", "node", "state", "position", "seen", "host")];
+    for member in std::iter::once(&own).chain(&report.members) {
+        lines.push(format!(
+            "{:<20} {:<13} {:>16} {:>9}  {}",
+            member.node,
+            member.state.replace('_', " "),
+            member.position.as_deref().unwrap_or("-"),
+            duration(member.seen_ms_ago),
+            member.address
+        ));
+    }
+    lines
+}
+
+/// Returns a line for each purge of this node that some nodes have not confirmed.
+pub fn cluster_purges(report: &ClusterReport) -> Vec<String> {
+    let line = |purge: &crate::protocol::UnconfirmedPurgeReport| {
+        let zone = if purge.zone.is_empty() { "all zones" } else { &purge.zone };
+        let record = purge.record.as_deref().unwrap_or("not in the log");
+        let missing = purge.missing.join(", ");
+        format!("{:>9} ago  {record:<16}  {zone:<12}  no receipt from {missing}", duration(purge.age_ms))
+    };
+    report.unconfirmed.iter().map(line).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::UnconfirmedPurgeReport;
+
+    fn report() -> ClusterReport {
+        let member = |node: &str, state: &str| MemberReport {
+            node: node.into(),
+            state: state.into(),
+            position: Some("0-7".into()),
+            seen_ms_ago: 900,
+            address: "host".into(),
+            ..MemberReport::default()
+        };
+        ClusterReport {
+            cluster: "shop".into(),
+            node: "web1".into(),
+            state: "connected".into(),
+            serves_stored_pages: true,
+            behind_ms: Some(200),
+            position: Some("0-9".into()),
+            members: vec![member("web2", "active"), member("web3", "silent")],
+            unconfirmed: vec![UnconfirmedPurgeReport {
+                zone: "pages".into(),
+                age_ms: 4000,
+                record: Some("0-8".into()),
+                missing: vec!["web3".into()],
+            }],
+            unconfirmed_count: 1,
+            counters: [("purges_sent".to_owned(), 9), ("partitions".to_owned(), 1)].into(),
+        }
+    }
+
+    #[test]
+    fn status_names_nodes_purges_and_problems() {
+        let lines = cluster(&report());
+        assert_eq!(lines[0], "cluster shop: 2 of 3 nodes active");
+        assert!(lines[1].starts_with("this node web1: connected, up to date "), "{}", lines[1]);
+        assert_eq!(lines[2], "purges: 9 sent, 0 received, 1 without all receipts");
+        assert_eq!(lines[3], "since the start: partitions: 1");
+    }
+
+    #[test]
+    fn each_node_and_each_unconfirmed_purge_is_a_line() {
+        let lines = cluster_nodes(&report());
+        assert_eq!(lines.len(), 4);
+        assert!(lines[1].starts_with("web1 ") && lines[3].contains("silent"), "{lines:?}");
+        let lines = cluster_purges(&report());
+        assert!(lines[0].ends_with("pages         no receipt from web3"), "{lines:?}");
+    }
+}
