@@ -380,8 +380,11 @@ const BEARER: &str = "Authorization: Bearer the secret of a site";
 fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
     let http = "fastcgi_cache_path @DIR@/cache keys_zone=pages:1m; server { listen 0.0.0.0:@PORT@; server_name shop.test;
         location /api/ { api write=on secret_sha256=@HASH@; } location /open/ { api write=on secret_sha256=@HASH@; allow all; }
-        location /free/ { api; } location /shown/ { api; allow all; } }";
-    let server = Server::start(Place::new(), &http.replace("@HASH@", HASH));
+        location /free/ { api; } location /shown/ { api; allow all; }
+        location /either/ { api; satisfy any; allow all; auth_basic staff; auth_basic_user_file @DIR@/users; } }";
+    let place = Place::new();
+    place.write("users", "user:{PLAIN}password\n");
+    let server = Server::start(place, &http.replace("@HASH@", HASH));
     let ask = |address: &str, location: &str, host: &str| {
         let mut stream = TcpStream::connect((address, server.port)).expect("a connection");
         let head =
@@ -404,7 +407,7 @@ fn the_api_purges_for_loopback_alone_and_by_a_host_of_its_own() {
     let read = |location: &str, host: &str| {
         server.fetch(&Request::new("GET", &format!("/{location}/cache")).field("Host", host)).status
     };
-    for location in ["free", "shown"] {
+    for location in ["free", "shown", "either"] {
         assert_eq!((read(location, "shop.test"), read(location, "evil.test")), (200, 403), "{location}");
     }
     let Some(own) = own_address() else { return };

@@ -49,25 +49,26 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
 
 /// Admits clients by `allow`, `deny`, a password or `auth_request` of the location. Without such rules, only clients on
 /// a Unix socket, on loopback or on an address of this server are admitted, for requests not forwarded by a proxy.
-/// Without a password or `auth_request`, the request must name a host of the server, `localhost`, a loopback address
-/// or the local address of the connection, if it has a `Host`. Returns the response for a rejected client as error.
+/// Unless every admitted client has sent a password or passed `auth_request` (not with `satisfy any` and address rules),
+/// the request must name a host of the server, `localhost`, a loopback address or the local address of the connection,
+/// if it has a `Host`. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
     // Rules of the location for addresses and passwords have already been evaluated.
     let gate = request.place().entry.gate.as_ref();
-    let identifies_clients = gate.is_some_and(|gate| gate.identifies());
-    let has_access_rules = identifies_clients || gate.is_some_and(|gate| gate.rules_addresses());
+    let has_access_rules = gate.is_some_and(|gate| gate.identifies() || gate.rules_addresses());
     if !has_access_rules && let Err(why) = request.may_administer(None) {
         request.log(LogLevel::Error, format_args!("{directive} forbidden: {why}"));
         return Err(PhaseStep::Error(403));
     }
     // With a password this is not necessary: a browser does not send it to a foreign name that resolves to this server
     // (DNS rebinding).
-    if !identifies_clients && !own_host::is_known(request) {
+    let identifies_all = gate.is_some_and(|gate| gate.identifies_all());
+    if !identifies_all && !own_host::is_known(request) {
         return Err(unknown_host(request, directive).answer());
     }
     // Subrequests, such as those of `mirror` and `post_action`, do not pass the checks of passwords.
-    let proven = !request.is_subrequest() && gate.is_some_and(|gate| gate.identifies_all());
+    let proven = !request.is_subrequest() && identifies_all;
     Ok(ClientRights { has_access_rules, is_authenticated: proven })
 }
 
