@@ -127,6 +127,7 @@ fn edits_of_a_post_leave_pages_that_show_only_its_title() {
         // Plugins that read the content of the post in the list, after it, and before it.
         "add_filter('the_title', fn ($title) => $title . str_word_count(get_post()->post_content));",
         "add_filter('render_block_core/post-title', fn ($html) => $html . strlen(get_post()->post_content));",
+        "$f = function ($title, $id) use (&$f) { if (get_post_type($id) !== 'post') return $title; remove_filter('the_title', $f); return $title . strlen(get_post($id)->post_content); }; add_filter('the_title', $f, 10, 2);",
         "add_action('wp_footer', function () { $q = new WP_Query(['suppress_filters' => true, 'numberposts' => 1]); echo strlen($q->posts[0]->post_content); }, 99);",
         "add_action('wp_footer', function () { echo strlen(get_post(NEWEST)->post_content); }, 99);",
         "add_action('wp_footer', function () { echo strlen(get_post(NEWEST)->post_content); }, 1);",
@@ -138,7 +139,7 @@ fn edits_of_a_post_leave_pages_that_show_only_its_title() {
     }
 }
 
-/// Block of a plugin that shows whether a function is called for each hook.
+/// Block of a plugin. It shows whether a function is called for each hook, which would take much time.
 const OBSERVED: &str = r"
 add_action('init', function () {
     register_block_type('case/observed', ['render_callback' => fn () => has_filter('all') ? '[observed]' : '[ignored]']);
@@ -146,7 +147,7 @@ add_action('init', function () {
 ";
 
 #[test]
-fn hooks_are_observed_only_in_lists_of_titles() {
+fn lists_of_titles_after_a_list_with_a_block_of_a_plugin_depend_on_titles() {
     let site = WordPress::alone();
     let server = site.serve_with_plugin();
     site.run_php(
@@ -165,7 +166,7 @@ fn hooks_are_observed_only_in_lists_of_titles() {
     let page = server.fetch(&Request::get("/about/").host(HOST)).text();
     assert_eq!(page.matches("[ignored]").count(), 3, "{page}");
     assert!(!page.contains("[observed]") && page.contains("Post 7"), "{page}");
-    // The list of titles after the other one is observed.
+    // The other list depends on whole posts.
     let targets = ["/about/".to_owned()];
     for (post, change, count) in [
         (0, "'post_content' => 'Other words'", 1),
@@ -498,4 +499,47 @@ fn changes_of_unknown_effect_refresh_all_pages_and_open_screens_refresh_none() {
     );
     administrator.post("/wp-admin/admin-ajax.php", &[("action", "query-attachments"), ("post_id", "0")]);
     assert_eq!(shown(), ("f3 o5 s1".to_owned(), "HIT".to_owned()));
+}
+
+/// Plugin that records, for each request, how many functions of this project's plugin are registered, how many of them for `transition_post_status`,
+/// and how many statements read its options.
+const COUNTER: &str = r"<?php
+$GLOBALS['case_sql'] = [];
+add_filter('query', function ($sql) { $GLOBALS['case_sql'][] = $sql; return $sql; });
+add_action('wp', function () { if (isset($_GET['write'])) update_post_meta(get_posts()[0]->ID, 'case', $_GET['write']); });
+register_shutdown_function(function () {
+    $counts = ['all' => 0, 'transition_post_status' => 0];
+    foreach ($GLOBALS['wp_filter'] as $hook => $functions) {
+        foreach ($functions->callbacks as $of_priority) {
+            $count = count(preg_grep('/^Myriad_Cache_/', array_keys($of_priority)));
+            $counts['all'] += $count;
+            $counts[$hook] = ($counts[$hook] ?? 0) + $count;
+        }
+    }
+    $own = count(preg_grep('/SELECT.*myriad_cache_/', $GLOBALS['case_sql']));
+    file_put_contents(WP_CONTENT_DIR . '/case.txt', $counts['all'] . ' ' . $counts['transition_post_status'] . ' ' . $own);
+});
+";
+
+#[test]
+fn page_views_register_few_functions_and_query_no_options_of_the_plugin() {
+    let site = WordPress::alone();
+    site.write("wp-content/mu-plugins/counter.php", COUNTER);
+    let server = site.serve_with_plugin();
+    let numbers = |target: &str| -> Vec<u32> {
+        assert_ne!(cache(&server, target), "HIT", "{target}");
+        let text = fs::read_to_string(site.root().join("wp-content/case.txt")).expect("counts");
+        text.split(' ').map(|number| number.parse().expect("a number")).collect()
+    };
+    numbers("/about/");
+    server.fetch(&Request::new("PURGE", "/about/").host(HOST));
+    // The page is recorded, so that this is the usual case.
+    let [all, changes, queries] = numbers("/about/")[..] else { panic!("three numbers") };
+    assert!(
+        all <= 170 && changes == 0 && queries == 0,
+        "{all} functions, {changes} for changes, {queries} queries"
+    );
+    // A page that writes registers the functions that observe changes.
+    let [all, changes, _] = numbers("/about/?write=1")[..] else { panic!("three numbers") };
+    assert!(all > 200 && changes == 1, "{all} functions, {changes} for changes");
 }

@@ -65,7 +65,7 @@ class Myriad_Cache_Address {
 			unset( $_SERVER[ $field ] );
 		}
 		$_SERVER['REMOTE_ADDR'] = self::ANY;
-		add_action( 'shutdown', array( __CLASS__, 'restore' ), PHP_INT_MIN );
+		Myriad_Cache_Hooks::add( 'shutdown', array( __CLASS__, 'restore' ), PHP_INT_MIN );
 	}
 
 	/**

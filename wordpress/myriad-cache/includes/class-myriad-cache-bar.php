@@ -45,10 +45,10 @@ class Myriad_Cache_Bar {
 		self::$enclose = $enclose;
 		if ( 0 === has_action( 'template_redirect', '_wp_admin_bar_init' ) ) {
 			remove_action( 'template_redirect', '_wp_admin_bar_init', 0 );
-			add_action( 'template_redirect', array( __CLASS__, 'init' ), 0 );
+			Myriad_Cache_Hooks::add( 'template_redirect', array( __CLASS__, 'init' ), 0 );
 		}
-		add_action( 'wp_head', array( __CLASS__, 'head' ), 7 );
-		add_action( 'wp_footer', array( __CLASS__, 'footer' ), 19 );
+		Myriad_Cache_Hooks::add( 'wp_head', array( __CLASS__, 'head' ), 7 );
+		Myriad_Cache_Hooks::add( 'wp_footer', array( __CLASS__, 'footer' ), 19 );
 	}
 
 	/**
@@ -57,17 +57,29 @@ class Myriad_Cache_Bar {
 	public static function init() {
 		$before = self::callbacks_of_head();
 		_wp_admin_bar_init();
-		self::$in_head = array_values( array_diff_key( self::callbacks_of_head(), $before ) );
+		$after = self::callbacks_of_head();
+
+		self::$in_head = $after === $before ? array() : array_values( array_diff_key( self::by_priority( $after ), self::by_priority( $before ) ) );
 	}
 
 	/**
 	 * Returns the callbacks of the head.
 	 *
-	 * @return array<string, array{0: callable, 1: int}> Callback and priority of each.
+	 * @return array[] Callbacks, by priority.
 	 */
 	private static function callbacks_of_head() {
+		return isset( $GLOBALS['wp_filter']['wp_head'] ) ? $GLOBALS['wp_filter']['wp_head']->callbacks : array();
+	}
+
+	/**
+	 * Returns callbacks with their priorities.
+	 *
+	 * @param array[] $priorities Callbacks, by priority.
+	 * @return array<string, array{0: callable, 1: int}> Callback and priority of each.
+	 */
+	private static function by_priority( $priorities ) {
 		$all = array();
-		foreach ( isset( $GLOBALS['wp_filter']['wp_head'] ) ? $GLOBALS['wp_filter']['wp_head']->callbacks : array() as $priority => $callbacks ) {
+		foreach ( $priorities as $priority => $callbacks ) {
 			foreach ( $callbacks as $id => $callback ) {
 				$all[ $priority . '|' . $id ] = array( $callback['function'], (int) $priority );
 			}
@@ -95,7 +107,7 @@ class Myriad_Cache_Bar {
 		foreach ( array( 'wp_body_open' => 0, 'wp_footer' => 1000 ) as $action => $priority ) { // phpcs:ignore WordPress.Arrays.ArrayDeclarationSpacing.AssociativeArrayFound
 			if ( has_action( $action, 'wp_admin_bar_render' ) === $priority ) {
 				remove_action( $action, 'wp_admin_bar_render', $priority );
-				add_action( $action, array( __CLASS__, 'bar' ), $priority );
+				Myriad_Cache_Hooks::add( $action, array( __CLASS__, 'bar' ), $priority );
 			}
 		}
 	}

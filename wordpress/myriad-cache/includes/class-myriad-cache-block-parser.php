@@ -12,7 +12,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 /**
  * Parses blocks as WordPress does, and records whether their attributes may contain dates.
  */
-class Myriad_Cache_Block_Parser {
+class Myriad_Cache_Block_Parser extends WP_Block_Parser {
 
 	/**
 	 * Returns the blocks of a text.
@@ -22,6 +22,6 @@ class Myriad_Cache_Block_Parser {
 	 */
 	public function parse( $document ) {
 		Myriad_Cache_Times::note_document( $document );
-		return ( new WP_Block_Parser() )->parse( $document );
+		return parent::parse( $document );
 	}
 }

@@ -43,8 +43,8 @@ class Myriad_Cache_Currency {
 	 * Begins to observe the page.
 	 */
 	public static function start() {
-		add_filter( 'woocommerce_geolocate_ip', array( __CLASS__, 'locate' ), PHP_INT_MAX, 4 );
-		add_action( 'wp_loaded', array( __CLASS__, 'observe' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'woocommerce_geolocate_ip', array( __CLASS__, 'locate' ), PHP_INT_MAX, 4 );
+		Myriad_Cache_Hooks::add( 'wp_loaded', array( __CLASS__, 'observe' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -120,13 +120,13 @@ class Myriad_Cache_Currency {
 	public static function observe() {
 		$cookie = self::switcher();
 		if ( ( self::is_stored_by_address() && ! self::use_default_currency() ) || ( '' !== $cookie && ! isset( $_COOKIE[ $cookie ] ) ) ) {
-			add_filter( 'woocommerce_currency', array( __CLASS__, 'note_currency' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( 'woocommerce_currency', array( __CLASS__, 'note_currency' ), PHP_INT_MAX );
 		}
 		// Without a shop, the option does not exist, so that each page would query it.
 		if ( ( function_exists( 'WC' ) || class_exists( 'WC_Geolocation', false ) ) && 'geolocation' === get_option( 'woocommerce_default_customer_address' ) && ! self::has_keyed_country() ) {
-			add_filter( 'woocommerce_get_tax_location', array( __CLASS__, 'note_taxes' ), PHP_INT_MAX );
-			add_filter( 'woocommerce_customer_get_billing_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
-			add_filter( 'woocommerce_customer_get_shipping_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( 'woocommerce_get_tax_location', array( __CLASS__, 'note_taxes' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( 'woocommerce_customer_get_billing_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( 'woocommerce_customer_get_shipping_country', array( __CLASS__, 'note_country' ), PHP_INT_MAX );
 		}
 	}
 

@@ -63,12 +63,7 @@ class Myriad_Cache_Device {
 	 * @return bool
 	 */
 	private static function has_class() {
-		$names = '';
-		foreach ( get_declared_classes() as $name ) {
-			if ( 't' === $name[-1] || 'T' === $name[-1] ) {
-				$names .= $name . "\n";
-			}
-		}
+		$names = implode( "\n", get_declared_classes() );
 		return false !== stripos( $names, 'mobile' ) && preg_match( self::CLASSES, $names );
 	}
 

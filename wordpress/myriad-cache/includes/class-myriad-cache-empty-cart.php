@@ -48,7 +48,7 @@ class Myriad_Cache_Empty_Cart {
 	public static function start() {
 		if ( isset( $_SERVER[ self::PARAMETER ] ) ) {
 			self::$is_announced = true;
-			add_action( 'template_redirect', array( __CLASS__, 'note_constant' ), PHP_INT_MIN );
+			Myriad_Cache_Hooks::add( 'template_redirect', array( __CLASS__, 'note_constant' ), PHP_INT_MIN );
 		}
 	}
 

@@ -60,9 +60,9 @@ class Myriad_Cache_Files {
 		self::$written = self::written();
 		self::$log     = self::log_length();
 		foreach ( array( 'wp_handle_upload', 'wp_update_attachment_metadata' ) as $filter ) {
-			add_filter( $filter, array( __CLASS__, 'note_upload' ) );
+			Myriad_Cache_Hooks::add( $filter, array( __CLASS__, 'note_upload' ) );
 		}
-		add_action( 'init', array( __CLASS__, 'arrange' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'init', array( __CLASS__, 'arrange' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -72,7 +72,7 @@ class Myriad_Cache_Files {
 		if ( self::is_changing() ) {
 			Myriad_Cache_Queue::arrange();
 			foreach ( array( 'wp_redirect', 'rest_pre_echo_response', 'wp_die_ajax_handler', 'wp_die_json_handler' ) as $filter ) {
-				add_filter( $filter, array( __CLASS__, 'check_before_response' ), PHP_INT_MAX );
+				Myriad_Cache_Hooks::add( $filter, array( __CLASS__, 'check_before_response' ), PHP_INT_MAX );
 			}
 		}
 	}

@@ -78,18 +78,10 @@ class Myriad_Cache_Foreign_Purges {
 	 * Registers the actions.
 	 */
 	public static function start() {
-		foreach ( self::SITE as $action ) {
-			add_action( $action, array( 'Myriad_Cache_Changes', 'site' ), 10, 0 );
-		}
-		foreach ( self::POST as $action ) {
-			add_action( $action, array( __CLASS__, 'post' ), 10, 2 );
-		}
-		foreach ( self::ANY as $action ) {
-			add_action( $action, array( __CLASS__, 'any' ) );
-		}
-		foreach ( self::URL as $action ) {
-			add_action( $action, array( __CLASS__, 'url' ) );
-		}
+		Myriad_Cache_Hooks::add( self::SITE, array( 'Myriad_Cache_Changes', 'site' ), 10, 0 );
+		Myriad_Cache_Hooks::add( self::POST, array( __CLASS__, 'post' ), 10, 2 );
+		Myriad_Cache_Hooks::add( self::ANY, array( __CLASS__, 'any' ) );
+		Myriad_Cache_Hooks::add( self::URL, array( __CLASS__, 'url' ) );
 	}
 
 	/**

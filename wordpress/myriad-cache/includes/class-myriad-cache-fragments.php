@@ -74,6 +74,13 @@ class Myriad_Cache_Fragments {
 	private static $depth = 0;
 
 	/**
+	 * True for files of WooCommerce, by name of the file.
+	 *
+	 * @var array<string, bool>
+	 */
+	private static $files = array();
+
+	/**
 	 * Functions that are registered with the filter when requests for parts are answered. Those that are added later are unknown there.
 	 *
 	 * @var array
@@ -91,8 +98,8 @@ class Myriad_Cache_Fragments {
 	 * Prepares to mark fragments.
 	 */
 	public static function start() {
-		add_action( 'wp_loaded', array( __CLASS__, 'note_registered' ), PHP_INT_MAX );
-		add_action( 'wp_footer', array( __CLASS__, 'collect' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp_loaded', array( __CLASS__, 'note_registered' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp_footer', array( __CLASS__, 'collect' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -116,7 +123,7 @@ class Myriad_Cache_Fragments {
 	 * Records which code reads the cart.
 	 */
 	public static function note_reads() {
-		add_filter( 'woocommerce_get_cart_contents', array( __CLASS__, 'note_read' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'woocommerce_get_cart_contents', array( __CLASS__, 'note_read' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -138,11 +145,10 @@ class Myriad_Cache_Fragments {
 		if ( self::$depth > 0 || ! defined( 'WC_ABSPATH' ) ) {
 			return $contents;
 		}
-		$shop     = wp_normalize_path( WC_ABSPATH );
 		$is_below = false;
 		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
 		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 16 ) as $frame ) {
-			$is_shop = isset( $frame['file'] ) && 0 === strpos( wp_normalize_path( $frame['file'] ), $shop );
+			$is_shop = isset( $frame['file'] ) && self::is_of_shop( $frame['file'] );
 			if ( $is_below && ! $is_shop && isset( $frame['file'], $frame['line'] ) ) {
 				self::$readers[ self::$list ][ $frame['file'] . ':' . $frame['line'] ] = $frame;
 				break;
@@ -150,6 +156,19 @@ class Myriad_Cache_Fragments {
 			$is_below = $is_below || $is_shop;
 		}
 		return $contents;
+	}
+
+	/**
+	 * Returns whether a file belongs to WooCommerce.
+	 *
+	 * @param string $file File.
+	 * @return bool
+	 */
+	private static function is_of_shop( $file ) {
+		if ( ! isset( self::$files[ $file ] ) ) {
+			self::$files[ $file ] = 0 === strpos( wp_normalize_path( $file ), wp_normalize_path( WC_ABSPATH ) );
+		}
+		return self::$files[ $file ];
 	}
 
 	/**

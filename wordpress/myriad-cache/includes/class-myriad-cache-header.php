@@ -34,7 +34,7 @@ class Myriad_Cache_Header {
 		}
 		if ( ! self::$callbacks ) {
 			header_register_callback( array( __CLASS__, 'run' ) );
-			add_action( 'shutdown', array( __CLASS__, 'run' ), PHP_INT_MIN );
+			Myriad_Cache_Hooks::add( 'shutdown', array( __CLASS__, 'run' ), PHP_INT_MIN );
 		}
 		self::$callbacks[] = $callback;
 	}
@@ -56,6 +56,11 @@ class Myriad_Cache_Header {
 	const VALIDITY = array( 'x-accel-expires', 'x-litespeed-cache-control', 'surrogate-control', 'cache-control' );
 
 	/**
+	 * Lines with these fields.
+	 */
+	const VALIDITY_FIELDS = '/^\s*(?:x-accel-expires|x-litespeed-cache-control|surrogate-control|cache-control)\s*:/i';
+
+	/**
 	 * Returns the validity that header fields specify.
 	 *
 	 * @param string[] $lines Header fields.
@@ -64,7 +69,7 @@ class Myriad_Cache_Header {
 	 */
 	public static function validity( $lines, $now ) {
 		$values = array();
-		foreach ( $lines as $line ) {
+		foreach ( preg_grep( self::VALIDITY_FIELDS, $lines ) as $line ) {
 			list( $name, $value ) = explode( ':', $line . ':', 2 );
 			$name                 = strtolower( trim( $name ) );
 			$values[ $name ]      = ( isset( $values[ $name ] ) ? $values[ $name ] . ',' : '' ) . strtolower( trim( $value, " :\t" ) );

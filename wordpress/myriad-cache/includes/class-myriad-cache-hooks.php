@@ -10,8 +10,7 @@ if ( ! defined( 'ABSPATH' ) ) {
 }
 
 /**
- * Registers filters and actions in a quarter of the time of `add_filter()`, for hooks that no other plugin has used before. A page needs 280
- * of them, which would take 0.3% of its time.
+ * Registers filters and actions in a fraction of the time of `add_filter()`: a page needs 300 of them.
  */
 class Myriad_Cache_Hooks {
 
@@ -32,28 +31,47 @@ class Myriad_Cache_Hooks {
 	 */
 	public static function add( $names, $callback, $priority = 10, $args = 1 ) {
 		global $wp_filter;
-		$id    = $callback[0] . '::' . $callback[1];
-		$entry = array(
+		$id        = $callback[0] . '::' . $callback[1];
+		$entry     = array(
+			'function'      => $callback,
+			'accepted_args' => $args,
+		);
+		$callbacks = array( $priority => array( $id => $entry ) );
+		$model     = isset( self::$models[ $priority ] ) ? self::$models[ $priority ] : self::model( $priority );
+		foreach ( (array) $names as $name ) {
+			if ( ! $model || ( isset( $wp_filter[ $name ] ) && ! isset( $wp_filter[ $name ]->callbacks[ $priority ] ) ) ) {
+				add_filter( $name, $callback, $priority, $args );
+			} elseif ( isset( $wp_filter[ $name ] ) ) {
+				// The order of the priorities does not change.
+				$wp_filter[ $name ]->callbacks[ $priority ][ $id ] = $entry;
+			} else {
+				$hook               = clone $model;
+				$hook->callbacks    = $callbacks;
+				$wp_filter[ $name ] = $hook; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- as add_filter() does.
+			}
+		}
+	}
+
+	/**
+	 * Returns a hook with a function of one priority.
+	 *
+	 * @param int $priority Priority.
+	 * @return WP_Hook|false False if WordPress stores hooks in another way.
+	 */
+	private static function model( $priority ) {
+		$callback = array( __CLASS__, 'add' );
+		$model    = new WP_Hook();
+		$model->add_filter( 'myriad_cache', $callback, $priority, 4 );
+		$expected = array(
 			$priority => array(
-				$id => array(
+				__CLASS__ . '::add' => array(
 					'function'      => $callback,
-					'accepted_args' => $args,
+					'accepted_args' => 4,
 				),
 			),
 		);
-		if ( ! isset( self::$models[ $priority ] ) ) {
-			$model = new WP_Hook();
-			$model->add_filter( 'myriad_cache', $callback, $priority, $args );
-			self::$models[ $priority ] = $entry === $model->callbacks ? $model : false;
-		}
-		foreach ( (array) $names as $name ) {
-			if ( isset( $wp_filter[ $name ] ) || ! self::$models[ $priority ] ) {
-				add_filter( $name, $callback, $priority, $args );
-				continue;
-			}
-			$hook               = clone self::$models[ $priority ];
-			$hook->callbacks    = $entry;
-			$wp_filter[ $name ] = $hook; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- as add_filter() does.
-		}
+
+		self::$models[ $priority ] = $expected === $model->callbacks ? $model : false;
+		return self::$models[ $priority ];
 	}
 }

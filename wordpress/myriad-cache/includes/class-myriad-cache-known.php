@@ -40,6 +40,11 @@ class Myriad_Cache_Known {
 	const OF_MEMBERS = array( 'spectate', 'participate', 'read_private_forums', 'publish_topics', 'edit_topics', 'publish_replies', 'edit_replies', 'assign_topic_tags' );
 
 	/**
+	 * Mark of a place.
+	 */
+	const PLACE = '/mYr[0-9a-f]{12}n[0-9]{1,9}z/';
+
+	/**
 	 * Name of a place in which known visitors see nothing, either.
 	 */
 	const NOTHING = 'nothing';
@@ -87,6 +92,27 @@ class Myriad_Cache_Known {
 	private static $harmless = array();
 
 	/**
+	 * False if WooCommerce is not active, so that the callers of the code that reads the current user have no influence.
+	 *
+	 * @var bool
+	 */
+	private static $is_shop = true;
+
+	/**
+	 * Folders of WordPress and of this plugin.
+	 *
+	 * @var string[]
+	 */
+	private static $own_folders = array();
+
+	/**
+	 * Start of the addresses of parts; empty before the first ESI tag.
+	 *
+	 * @var string
+	 */
+	private static $address = '';
+
+	/**
 	 * Number of comment forms on the page. Each must contain a place for logged-in users.
 	 *
 	 * @var int
@@ -112,14 +138,22 @@ class Myriad_Cache_Known {
 		} else {
 			require __DIR__ . '/ask-for-user.php';
 		}
-		add_filter( 'map_meta_cap', array( __CLASS__, 'note_capability' ), PHP_INT_MAX, 3 );
-		add_filter( 'body_class', array( __CLASS__, 'body_class' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'map_meta_cap', array( __CLASS__, 'note_capability' ), PHP_INT_MAX, 3 );
+		Myriad_Cache_Hooks::add( 'body_class', array( __CLASS__, 'body_class' ), PHP_INT_MAX );
 		Myriad_Cache_Bar::start( array( __CLASS__, 'place' ) );
-		add_filter( 'loginout', array( __CLASS__, 'log_in_link' ), PHP_INT_MAX );
-		add_filter( 'register', array( __CLASS__, 'register_link' ), PHP_INT_MAX );
-		add_filter( 'render_block_core/loginout', array( __CLASS__, 'log_in_block' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'loginout', array( __CLASS__, 'log_in_link' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'register', array( __CLASS__, 'register_link' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'render_block_core/loginout', array( __CLASS__, 'log_in_block' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'plugins_loaded', array( __CLASS__, 'check_shop' ), PHP_INT_MAX );
 		self::start_comments();
 		Myriad_Cache_Shop::start();
+	}
+
+	/**
+	 * Records whether WooCommerce is active.
+	 */
+	public static function check_shop() {
+		self::$is_shop = function_exists( 'WC' );
 	}
 
 	/**
@@ -143,13 +177,13 @@ class Myriad_Cache_Known {
 	 * Registers the filters of the comment form.
 	 */
 	private static function start_comments() {
-		add_filter( 'wp_get_current_commenter', array( __CLASS__, 'commenter' ), PHP_INT_MAX );
-		add_filter( 'comment_form_defaults', array( __CLASS__, 'comment_form' ), PHP_INT_MAX );
-		add_filter( 'comment_form_fields', array( __CLASS__, 'comment_fields' ), PHP_INT_MAX );
-		add_filter( 'comment_form_field_cookies', array( __CLASS__, 'consent' ), PHP_INT_MAX );
-		add_action( 'comment_form_before_fields', array( __CLASS__, 'begin_guest' ), PHP_INT_MIN );
-		add_action( 'comment_form_after_fields', array( __CLASS__, 'end_guest' ), PHP_INT_MAX );
-		add_action( 'comment_form_must_log_in_after', array( __CLASS__, 'members_only' ) );
+		Myriad_Cache_Hooks::add( 'wp_get_current_commenter', array( __CLASS__, 'commenter' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'comment_form_defaults', array( __CLASS__, 'comment_form' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'comment_form_fields', array( __CLASS__, 'comment_fields' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'comment_form_field_cookies', array( __CLASS__, 'consent' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'comment_form_before_fields', array( __CLASS__, 'begin_guest' ), PHP_INT_MIN );
+		Myriad_Cache_Hooks::add( 'comment_form_after_fields', array( __CLASS__, 'end_guest' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'comment_form_must_log_in_after', array( __CLASS__, 'members_only' ) );
 	}
 
 	/**
@@ -195,7 +229,7 @@ class Myriad_Cache_Known {
 	 */
 	public static function note_caller() {
 		// phpcs:ignore WordPress.PHP.DevelopmentFunctions -- only the backtrace contains the caller.
-		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, 4 );
+		$frames = debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::$is_shop ? 4 : 3 );
 		$at     = isset( $frames[2]['function'], $frames[2]['file'] ) && in_array( $frames[2]['function'], array( 'is_user_logged_in', 'get_current_user_id' ), true ) ? 2 : 1;
 		$caller = isset( $frames[ $at + 1 ]['function'] ) ? $frames[ $at + 1 ]['function'] : '';
 		if ( ! isset( $frames[ $at ]['file'], self::$harmless[ $frames[ $at ]['file'] ] ) && ! isset( Myriad_Cache_Shop::HARMLESS_FUNCTIONS[ $caller ] ) ) {
@@ -258,9 +292,12 @@ class Myriad_Cache_Known {
 	 * @return bool
 	 */
 	private static function is_own( $file ) {
-		$file = wp_normalize_path( $file );
-		foreach ( array( ABSPATH . WPINC . '/', ABSPATH . 'wp-admin/', dirname( MYRIAD_CACHE_FILE ) . '/' ) as $own ) {
-			if ( 0 === strpos( $file, wp_normalize_path( $own ) ) ) {
+		if ( ! self::$own_folders ) {
+			self::$own_folders = array_map( 'wp_normalize_path', array( ABSPATH . WPINC . '/', ABSPATH . 'wp-admin/', dirname( MYRIAD_CACHE_FILE ) . '/' ) );
+		}
+		$file = '/' === DIRECTORY_SEPARATOR ? $file : wp_normalize_path( $file );
+		foreach ( self::$own_folders as $own ) {
+			if ( 0 === strpos( $file, $own ) ) {
 				return true;
 			}
 		}
@@ -501,7 +538,7 @@ class Myriad_Cache_Known {
 			$nonce           = Myriad_Cache_Nonces::nonce( $mark );
 			$texts[ $start ] = array( strlen( $mark ), '' === $token ? $nonce : self::tag( $names[ $mark ], $nonce, $token ) );
 		}
-		$whole = Myriad_Cache_Nonces::with_texts( $page, $texts );
+		$whole = $nonces ? Myriad_Cache_Nonces::with_texts( $page, $texts ) : self::with_places( $page, $texts );
 		if ( '' === $token ) {
 			return array( $whole, '' === self::$reason ? array() : array( 'X-Myriad-ESI: why="' . self::printable( self::$reason ) . '"' ) );
 		}
@@ -546,6 +583,31 @@ class Myriad_Cache_Known {
 	}
 
 	/**
+	 * Returns a page with texts in its places. It copies a long page once, and `Myriad_Cache_Nonces::with_texts()` twice.
+	 *
+	 * @param string                               $page  Page without nonces.
+	 * @param array<int, array{0: int, 1: string}> $texts Length of the mark, and text, by position of the mark.
+	 * @return string
+	 */
+	private static function with_places( $page, $texts ) {
+		if ( ! $texts ) {
+			return $page;
+		}
+		$whole = preg_replace_callback(
+			self::PLACE,
+			static function ( $found ) use ( $texts ) {
+				list( $mark, $at ) = $found[0];
+				return isset( $texts[ $at ] ) && strlen( $mark ) === $texts[ $at ][0] ? $texts[ $at ][1] : $mark;
+			},
+			$page,
+			-1,
+			$count,
+			PREG_OFFSET_CAPTURE
+		);
+		return null === $whole ? Myriad_Cache_Nonces::with_texts( $page, $texts ) : $whole;
+	}
+
+	/**
 	 * Returns the places in a page.
 	 *
 	 * @param string $page Page.
@@ -553,10 +615,10 @@ class Myriad_Cache_Known {
 	 */
 	private static function places_in( $page ) {
 		$numbers = array();
-		for ( $at = strpos( $page, self::$mark ); false !== $at; $at = strpos( $page, self::$mark, $at + 1 ) ) {
-			$from   = $at + strlen( self::$mark );
-			$number = (int) substr( $page, $from, strspn( $page, '0123456789', $from, 9 ) );
-			if ( isset( self::$places[ $number ] ) && 0 === substr_compare( $page, $number . 'z', $from, strlen( $number . 'z' ) ) ) {
+		$found   = array();
+		foreach ( preg_match_all( self::PLACE, $page, $found, PREG_OFFSET_CAPTURE ) ? $found[0] : array() as list( $mark, $at ) ) {
+			$number = (int) substr( $mark, strlen( self::$mark ) );
+			if ( isset( self::$places[ $number ] ) && self::$mark . $number . 'z' === $mark ) {
 				$numbers[ $at ] = $number;
 			}
 		}
@@ -572,11 +634,13 @@ class Myriad_Cache_Known {
 	 * @return string
 	 */
 	private static function tag( $name, $text, $token ) {
-		// Parts contain texts and links in the language of their address. Polylang's filter of the home page applies to few callers.
-		$home = function_exists( 'pll_home_url' ) ? pll_home_url() : home_url( '/' );
-		$path = (string) wp_parse_url( $home, PHP_URL_PATH );
-		$path = '' === $path ? '/' : $path;
-		$tag  = '<esi:include src="' . $path . '?' . self::ARGUMENT . '=' . $name . '" token="' . $token . '"';
+		if ( '' === self::$address ) {
+			// Parts contain texts and links in the language of their address. Polylang's filter of the home page applies to few callers.
+			$home          = function_exists( 'pll_home_url' ) ? pll_home_url() : home_url( '/' );
+			$path          = (string) wp_parse_url( $home, PHP_URL_PATH );
+			self::$address = ( '' === $path ? '/' : $path ) . '?' . self::ARGUMENT . '=';
+		}
+		$tag = '<esi:include src="' . self::$address . $name . '" token="' . $token . '"';
 		return '' === $text ? $tag . '/>' : $tag . '>' . $text . '</esi:include token="' . $token . '">';
 	}
 

@@ -117,15 +117,23 @@ class Myriad_Cache_Lists {
 	);
 
 	/**
+	 * Fields in orders that were parsed, by order.
+	 *
+	 * @var array<string, string[]>
+	 */
+	private static $orders = array();
+
+	/**
 	 * Returns the tags of the lists that a query reads.
 	 *
 	 * @param WP_Query $query Query that is about to run.
 	 * @return string[]
 	 */
 	public static function of_query( $query ) {
+		$vars = $query->query_vars;
 		foreach ( array( 'post__in', 'post_name__in' ) as $name ) {
-			if ( $query->get( $name ) ) {
-				return self::of_posts( (array) $query->get( $name ) );
+			if ( ! empty( $vars[ $name ] ) ) {
+				return self::of_posts( (array) $vars[ $name ] );
 			}
 		}
 		// The page for posts is a list, although `pagename` selects it.
@@ -213,19 +221,36 @@ class Myriad_Cache_Lists {
 				$fields[] = $field;
 			}
 		}
-		if ( '' !== (string) $query->get( 's' ) ) {
+		if ( isset( $query->query_vars['s'] ) && '' !== (string) $query->query_vars['s'] ) {
 			array_push( $fields, 'title', 'excerpt', 'content' );
 		}
-		$dates = $query->get( 'date_query' );
+		$dates = isset( $query->query_vars['date_query'] ) ? $query->query_vars['date_query'] : '';
 		if ( $dates && false !== strpos( (string) wp_json_encode( $dates ), 'post_modified' ) ) {
 			$fields[] = 'modified';
 		}
 		$meta  = self::meta_fields( $query->query_vars );
-		$order = $query->get( 'orderby' );
+		$order = isset( $query->query_vars['orderby'] ) ? $query->query_vars['orderby'] : '';
 		if ( ! $fields && ! $meta && is_string( $order ) && isset( self::PLAIN_ORDERS[ strtolower( $order ) ] ) ) {
 			return array();
 		}
 		return array_unique( array_merge( $fields, array_values( $meta ), self::order_fields( $order, $meta ) ) );
+	}
+
+	/**
+	 * Returns the fields by which a list is sorted.
+	 *
+	 * @param string|array $orderby Order, as in the query.
+	 * @param array        $meta    Fields of `wp_postmeta` in the query, which its order may refer to.
+	 * @return string[] Names as in tags; `any` for an unknown order.
+	 */
+	private static function order_fields( $orderby, $meta ) {
+		if ( $meta || ! is_string( $orderby ) ) {
+			return self::fields_in_order( $orderby, $meta );
+		}
+		if ( ! isset( self::$orders[ $orderby ] ) ) {
+			self::$orders[ $orderby ] = self::fields_in_order( $orderby, $meta );
+		}
+		return self::$orders[ $orderby ];
 	}
 
 	/**
@@ -291,13 +316,13 @@ class Myriad_Cache_Lists {
 	}
 
 	/**
-	 * Returns the fields by which a list is sorted.
+	 * Returns the fields in an order; see order_fields().
 	 *
 	 * @param string|array $orderby Order, as in the query.
-	 * @param array        $meta    Fields of `wp_postmeta` in the query, which its order may refer to.
-	 * @return string[] Names as in tags; `any` for an unknown order.
+	 * @param array        $meta    Fields of `wp_postmeta` in the query.
+	 * @return string[]
 	 */
-	private static function order_fields( $orderby, $meta ) {
+	private static function fields_in_order( $orderby, $meta ) {
 		if ( false === $orderby ) {
 			return array();
 		}
@@ -332,7 +357,8 @@ class Myriad_Cache_Lists {
 	 */
 	public static function fields_of_pages( $args ) {
 		$order = isset( $args['sort_column'] ) ? $args['sort_column'] : 'post_title';
-		return array_unique( array_merge( array_values( self::meta_fields( $args ) ), self::order_fields( $order, array() ) ) );
+		$meta  = self::meta_fields( $args );
+		return $meta ? array_unique( array_merge( array_values( $meta ), self::order_fields( $order, array() ) ) ) : self::order_fields( $order, array() );
 	}
 
 	/**
@@ -393,12 +419,13 @@ class Myriad_Cache_Lists {
 	 * @return string[]
 	 */
 	private static function without_terms( $query, $types ) {
-		$author = $query->get( 'author_name' ) ? get_user_by( 'slug', sanitize_title_for_query( $query->get( 'author_name' ) ) ) : false;
+		$vars   = $query->query_vars;
+		$author = ! empty( $vars['author_name'] ) ? get_user_by( 'slug', sanitize_title_for_query( $vars['author_name'] ) ) : false;
 		if ( $author ) {
 			return array( 'la' . $author->ID );
 		}
-		if ( is_numeric( $query->get( 'author' ) ) && (int) $query->get( 'author' ) > 0 ) {
-			return array( 'la' . (int) $query->get( 'author' ) );
+		if ( ! empty( $vars['author'] ) && is_numeric( $vars['author'] ) && (int) $vars['author'] > 0 ) {
+			return array( 'la' . (int) $vars['author'] );
 		}
 		$date = self::date( $query );
 		if ( '' !== $date ) {
@@ -418,6 +445,9 @@ class Myriad_Cache_Lists {
 	 * @return string `2026`, `2026-01`, `2026-01-31`, or an empty string.
 	 */
 	private static function date( $query ) {
+		if ( empty( $query->query_vars['year'] ) && empty( $query->query_vars['m'] ) ) {
+			return '';
+		}
 		$date = array( (int) $query->get( 'year' ), (int) $query->get( 'monthnum' ), (int) $query->get( 'day' ) );
 		if ( preg_match( '/^([0-9]{4})([0-9]{2})?([0-9]{2})?$/', (string) $query->get( 'm' ), $match ) ) {
 			$date = array( (int) $match[1], isset( $match[2] ) ? (int) $match[2] : 0, isset( $match[3] ) ? (int) $match[3] : 0 );

@@ -15,6 +15,61 @@ if ( ! defined( 'ABSPATH' ) ) {
 class Myriad_Cache_Notes {
 
 	/**
+	 * Hooks that pages use to show data on which their arguments have no influence, and the tags of these data. WordPress counts how often a hook
+	 * has run, so that no function is registered for them: see note_counted().
+	 */
+	const COUNTED = array(
+		'getarchives_where'                     => 'lpost',
+		'get_calendar'                          => 'lpost',
+		'pre_wp_list_authors_post_counts_query' => 'lpost',
+		'pre_count_users'                       => 'lu',
+		'wp_count_attachments'                  => 'lattachment',
+		'is_active_sidebar'                     => 'sb',
+	);
+
+	/**
+	 * Tags of the hooks that are counted, by name of the hook; empty if functions are registered for them.
+	 *
+	 * @var array<string, string>
+	 */
+	private static $counted = array();
+
+	/**
+	 * True if the filters of start_posts() are registered.
+	 *
+	 * @var bool
+	 */
+	private static $notes_posts = false;
+
+	/**
+	 * Posts of this site with the type `page`, as keys.
+	 *
+	 * @var array<int, true>
+	 */
+	private static $pages = array();
+
+	/**
+	 * Posts whose terms were read in advance, as keys; empty in a network, whose sites have posts with the same numbers.
+	 *
+	 * @var array<int, true>
+	 */
+	private static $preloaded = array();
+
+	/**
+	 * Last query, except the main query: arguments, properties, and tags of its lists.
+	 *
+	 * @var array{0: array|null, 1: array, 2: string[]}
+	 */
+	private static $last_query = array( null, array(), array() );
+
+	/**
+	 * How often these hooks had run at the last count.
+	 *
+	 * @var array<string, int>
+	 */
+	private static $counts = array();
+
+	/**
 	 * Terms whose slugs were read for class names and links of posts, as keys. Feeds have neither, unless permalinks
 	 * contain categories.
 	 *
@@ -34,19 +89,73 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Times::start();
 		Myriad_Cache_Stock::note();
 		Myriad_Cache_Hooks::add( 'pre_get_posts', array( __CLASS__, 'note_query' ), PHP_INT_MAX );
-		Myriad_Cache_Hooks::add( 'posts_request', array( 'Myriad_Cache_Selections', 'note_sql' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
-		Myriad_Cache_Hooks::add( array( 'post_link', 'post_type_link', 'attachment_link', 'wp_get_attachment_url', 'post_thumbnail_id', 'get_the_excerpt' ), array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( array( 'page_link', 'the_title' ), array( __CLASS__, 'note_title' ), PHP_INT_MAX, 2 );
-		Myriad_Cache_Hooks::add( 'the_content', array( __CLASS__, 'note_content' ), PHP_INT_MAX );
-		Myriad_Cache_Hooks::add( 'wp_get_attachment_image_attributes', array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
+		if ( ! Myriad_Cache_Reads::has_memory() ) {
+			self::start_posts();
+		}
 		Myriad_Cache_Hooks::add( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );
 		Myriad_Cache_Hooks::add( 'terms_pre_query', array( __CLASS__, 'note_term_query' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'term_link', array( __CLASS__, 'note_term' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Titles::start();
 		self::start_people();
 		self::start_parts();
+		self::start_counted();
+	}
+
+	/**
+	 * Registers the filters of posts that are shown. They are needed only for values that are computed and stored while the page is generated, and
+	 * if posts in the memory of the object cache cannot be listed: otherwise, each of these posts is there when the page is complete.
+	 */
+	public static function start_posts() {
+		if ( ! self::$notes_posts ) {
+			self::$notes_posts = true;
+			Myriad_Cache_Hooks::add( array( 'post_link', 'post_type_link', 'attachment_link', 'wp_get_attachment_url', 'get_the_excerpt', 'wp_get_attachment_image_attributes' ), array( __CLASS__, 'note_post' ), PHP_INT_MAX, 2 );
+			Myriad_Cache_Hooks::add( 'the_content', array( __CLASS__, 'note_content' ), PHP_INT_MAX );
+		}
+	}
+
+	/**
+	 * Starts to count the hooks of COUNTED and those of options.
+	 */
+	private static function start_counted() {
+		$hooks = self::COUNTED;
+		foreach ( Myriad_Cache_Tags::OPTIONS as $name ) {
+			$hooks[ 'option_' . $name ] = 'o' . $name;
+		}
+		self::$counted = $hooks;
+		// Counts do not tell for which site of a network a hook has run. Before WordPress 6.1, filters are not counted.
+		if ( is_multisite() || ! isset( $GLOBALS['wp_filters'] ) ) {
+			Myriad_Cache_Hooks::add( array_keys( $hooks ), array( __CLASS__, 'note_hook' ), PHP_INT_MAX );
+		}
+	}
+
+	/**
+	 * Tags the page with the data of a hook of COUNTED or of an option, which runs.
+	 *
+	 * @param mixed $value Value.
+	 * @return mixed
+	 */
+	public static function note_hook( $value ) {
+		Myriad_Cache_Tags::add( self::$counted[ current_filter() ] );
+		return $value;
+	}
+
+	/**
+	 * Tags the page with the data of the counted hooks that have run since the last call.
+	 */
+	public static function note_counted() {
+		global $wp_filters;
+		if ( is_multisite() || ! is_array( $wp_filters ) ) {
+			return; // See start_counted().
+		}
+		foreach ( array_intersect_key( self::$counted, $wp_filters ) as $name => $tag ) {
+			if ( ! isset( self::$counts[ $name ] ) || self::$counts[ $name ] !== $wp_filters[ $name ] ) {
+				self::$counts[ $name ] = $wp_filters[ $name ];
+				Myriad_Cache_Tags::add( $tag );
+			}
+		}
 	}
 
 	/**
@@ -63,7 +172,6 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Hooks::add( 'get_usernumposts', array( __CLASS__, 'note_posts_of_user' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'wp_count_posts', array( __CLASS__, 'note_post_count' ), PHP_INT_MAX, 2 );
 		self::start_counts();
-		Myriad_Cache_Hooks::add( self::prefixed( 'option_', Myriad_Cache_Tags::OPTIONS ), array( __CLASS__, 'note_option' ), PHP_INT_MAX, 2 );
 	}
 
 	/**
@@ -84,12 +192,9 @@ class Myriad_Cache_Notes {
 	 * Registers the filters of counts that WordPress selects directly with SQL: of users, comments, posts of authors, and media.
 	 */
 	private static function start_counts() {
-		Myriad_Cache_Hooks::add( 'pre_count_users', array( __CLASS__, 'note_user_count' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( 'pre_get_comments', array( __CLASS__, 'note_comment_query' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( 'wp_count_comments', array( __CLASS__, 'note_comment_counts' ), PHP_INT_MAX, 2 );
-		Myriad_Cache_Hooks::add( 'pre_wp_list_authors_post_counts_query', array( __CLASS__, 'note_author_counts' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( 'pre_count_many_users_posts', array( __CLASS__, 'note_posts_of_users' ), PHP_INT_MAX, 2 );
-		Myriad_Cache_Hooks::add( 'wp_count_attachments', array( __CLASS__, 'note_media_count' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -99,7 +204,6 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Hooks::add( 'wp_get_nav_menu_items', array( __CLASS__, 'note_menu' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'dynamic_sidebar', array( __CLASS__, 'note_widget' ) );
 		Myriad_Cache_Hooks::add( 'dynamic_sidebar_before', array( __CLASS__, 'note_sidebar' ) );
-		Myriad_Cache_Hooks::add( 'is_active_sidebar', array( __CLASS__, 'note_sidebar' ), PHP_INT_MAX );
 		add_action(
 			'wp',
 			static function () {
@@ -112,7 +216,6 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Hooks::add( array( 'get_previous_post_where', 'get_next_post_where' ), array( __CLASS__, 'note_neighbour' ), PHP_INT_MAX, 5 );
 		Myriad_Cache_Hooks::add( 'paginate_links', array( 'Myriad_Cache_Tags', 'note_page_count' ), PHP_INT_MAX );
 		Myriad_Cache_Hooks::add( 'get_lastpostmodified', array( __CLASS__, 'note_last_change' ), PHP_INT_MAX );
-		Myriad_Cache_Hooks::add( array( 'getarchives_where', 'get_calendar' ), array( __CLASS__, 'note_archives' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -122,13 +225,20 @@ class Myriad_Cache_Notes {
 	 */
 	public static function note_query( $query ) {
 		Myriad_Cache_Times::note_query( $query );
-		$before = Myriad_Cache_Reads::pause_noting();
-		try {
-			$tags = Myriad_Cache_Lists::of_query( $query );
-		} finally {
-			Myriad_Cache_Reads::continue_noting( $before );
+		Myriad_Cache_Selections::start();
+		$vars = $query->query_vars;
+		$kind = array( $query->is_singular(), $query->is_posts_page, $query->is_comment_feed(), $query->is_tax(), get_current_blog_id() );
+		// Menus select the same pages several times. The tags of the main query depend on more properties.
+		if ( self::$last_query[0] !== $vars || self::$last_query[1] !== $kind || $query->is_main_query() ) {
+			$before = Myriad_Cache_Reads::pause_noting();
+			try {
+				$tags = Myriad_Cache_Lists::of_query( $query );
+			} finally {
+				Myriad_Cache_Reads::continue_noting( $before );
+			}
+			self::$last_query = array( $query->is_main_query() ? null : $vars, $kind, $tags );
 		}
-		foreach ( $tags as $tag ) {
+		foreach ( self::$last_query[2] as $tag ) {
 			Myriad_Cache_Tags::add( $tag );
 		}
 	}
@@ -178,17 +288,6 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Tags the page with the numbers of posts of all authors.
-	 *
-	 * @param mixed $counts Counts.
-	 * @return mixed
-	 */
-	public static function note_author_counts( $counts ) {
-		Myriad_Cache_Tags::add( 'lpost' );
-		return $counts;
-	}
-
-	/**
 	 * Tags the page with the numbers of posts of users.
 	 *
 	 * @param mixed $counts Counts.
@@ -203,27 +302,6 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Tags the page with the number of media files.
-	 *
-	 * @param mixed $counts Counts.
-	 * @return mixed
-	 */
-	public static function note_media_count( $counts ) {
-		return self::note_post_count( $counts, 'attachment' );
-	}
-
-	/**
-	 * Tags the page with the number of users.
-	 *
-	 * @param mixed $counts Counts.
-	 * @return mixed
-	 */
-	public static function note_user_count( $counts ) {
-		Myriad_Cache_Tags::add( 'lu' );
-		return $counts;
-	}
-
-	/**
 	 * Tags the page with the posts that a query found.
 	 *
 	 * @param WP_Post[]     $posts Posts.
@@ -234,7 +312,7 @@ class Myriad_Cache_Notes {
 		if ( $query instanceof WP_Query && $query->is_comment_feed() && ! $query->is_singular() ) {
 			return $posts; // Only their comments are shown.
 		}
-		if ( $query instanceof WP_Query && false === $query->get( 'update_post_meta_cache' ) && Myriad_Cache_Reads::is_read_by( array( 'get_pages' => true ) ) ) {
+		if ( $query instanceof WP_Query && false === $query->get( 'update_post_meta_cache' ) && Myriad_Cache_Reads::is_read_by( array( 'get_pages' => true ), Myriad_Cache_Reads::NEAR ) ) {
 			return $posts; // Since WordPress 6.3; see note_pages().
 		}
 		foreach ( is_array( $posts ) ? $posts : array() as $post ) {
@@ -278,7 +356,11 @@ class Myriad_Cache_Notes {
 		if ( $id > 0 && Myriad_Cache_Tags::has( 'p' . $id ) ) {
 			return $value; // Purged by changes of the title, too.
 		}
-		if ( $post && 'page' === get_post_type( $post ) ) {
+		$is_own = empty( $GLOBALS['_wp_switched_stack'] );
+		if ( $post && ( ( $is_own && isset( self::$pages[ $id ] ) ) || 'page' === ( isset( $post->post_type ) ? $post->post_type : get_post_type( $post ) ) ) ) {
+			if ( $is_own ) {
+				self::$pages[ $id ] = true;
+			}
 			Myriad_Cache_Tags::add( 'pt' . $id );
 			return $value;
 		}
@@ -331,11 +413,15 @@ class Myriad_Cache_Notes {
 	public static function note_terms( $terms, $taxonomies, $args ) {
 		$found = is_array( $terms ) ? $terms : array();
 		if ( ! empty( $args['object_ids'] ) ) {
+			Myriad_Cache_Reads::end_preload();
 			// These terms of posts are only preloaded; Myriad_Cache_Reads::note_term() notes their use.
 			foreach ( $found as $term ) {
 				if ( $term instanceof WP_Term ) {
 					self::$slugs[ $term->term_id ] = true;
 				}
+			}
+			if ( 'all_with_object_id' === $args['fields'] && is_array( $args['object_ids'] ) && ! is_multisite() ) {
+				self::$preloaded += array_fill_keys( $args['object_ids'], true );
 			}
 			return $terms;
 		}
@@ -370,6 +456,16 @@ class Myriad_Cache_Notes {
 			}
 		}
 		return $terms;
+	}
+
+	/**
+	 * Returns whether the terms of a post were read in advance, so that their slugs are recorded.
+	 *
+	 * @param int $post_id Post.
+	 * @return bool
+	 */
+	public static function has_preloaded( $post_id ) {
+		return isset( self::$preloaded[ $post_id ] );
 	}
 
 	/**
@@ -484,18 +580,6 @@ class Myriad_Cache_Notes {
 	}
 
 	/**
-	 * Tags the page with an option.
-	 *
-	 * @param mixed  $value  Value.
-	 * @param string $option Name.
-	 * @return mixed
-	 */
-	public static function note_option( $value, $option ) {
-		Myriad_Cache_Tags::add( 'o' . $option );
-		return $value;
-	}
-
-	/**
 	 * Tags the page with a menu.
 	 *
 	 * @param mixed   $items Items.
@@ -588,17 +672,6 @@ class Myriad_Cache_Notes {
 	public static function note_neighbour( $where, $in_same_term, $excluded_terms, $taxonomy, $post ) {
 		Myriad_Cache_Tags::add( $in_same_term || $excluded_terms || ! isset( $post->ID ) ? 'adj' : 'adj' . $post->ID );
 		return $where;
-	}
-
-	/**
-	 * Tags the page with the months that have posts.
-	 *
-	 * @param mixed $value Value that is read.
-	 * @return mixed
-	 */
-	public static function note_archives( $value ) {
-		Myriad_Cache_Tags::add( 'lpost' );
-		return $value;
 	}
 
 	/**

@@ -93,9 +93,13 @@ class Myriad_Cache_Options {
 	public static function start() {
 		$uri        = isset( $_SERVER['REQUEST_URI'] ) ? (string) $_SERVER['REQUEST_URI'] : ''; // phpcs:ignore WordPress.Security.ValidatedSanitizedInput -- it is hashed only.
 		self::$page = ',' . substr( md5( $uri ), 0, 7 );
-		if ( function_exists( 'wp_prime_option_caches' ) ) {
+		$names      = array( self::PAGES, 'myriad_cache_hours', Myriad_Cache_Times::OPTION );
+		if ( ! is_multisite() ) {
+			$names[] = Myriad_Cache_Writes::NOISE;
+		}
+		if ( array_diff_key( array_flip( $names ), wp_load_alloptions() ) && function_exists( 'wp_prime_option_caches' ) ) {
 			// One query instead of one for each of them.
-			wp_prime_option_caches( array_merge( array( self::PAGES, 'myriad_cache_hours', Myriad_Cache_Times::OPTION ), is_multisite() ? array() : array( Myriad_Cache_Writes::NOISE ) ) );
+			wp_prime_option_caches( $names );
 		}
 		if ( false === strpos( (string) get_option( self::PAGES ), self::$page ) ) {
 			self::$is_recording = true;
@@ -108,7 +112,7 @@ class Myriad_Cache_Options {
 	 */
 	public static function forget_pages() {
 		if ( Myriad_Cache_Actor::is_managing() && '' !== (string) get_option( self::PAGES ) ) {
-			update_option( self::PAGES, '', false );
+			update_option( self::PAGES, '', self::are_autoloaded() );
 		}
 	}
 
@@ -145,7 +149,39 @@ class Myriad_Cache_Options {
 		}
 		wp_cache_delete( self::PAGES, 'options' );
 		$pages = (string) get_option( self::PAGES );
-		update_option( self::PAGES, strlen( $pages ) < self::MOST_PAGES * strlen( self::$page ) ? $pages . self::$page : self::$page, false );
+		update_option( self::PAGES, strlen( $pages ) < self::MOST_PAGES * strlen( self::$page ) ? $pages . self::$page : self::$page, self::are_autoloaded() );
+		self::autoload();
+	}
+
+	/**
+	 * Returns whether the options that each page reads are loaded with all options. With a persistent object cache, a change of one of them would
+	 * replace the cached value of all.
+	 *
+	 * @return bool
+	 */
+	private static function are_autoloaded() {
+		return ! is_multisite() && ! wp_using_ext_object_cache();
+	}
+
+	/**
+	 * Stores the options that each page reads so that they are loaded with all options. Otherwise each page would query them, also those that do not
+	 * exist.
+	 */
+	private static function autoload() {
+		if ( ! self::are_autoloaded() ) {
+			return;
+		}
+		$options = array(
+			'myriad_cache_hours'        => Myriad_Cache_Page::HOURS,
+			Myriad_Cache_Times::OPTION  => array(),
+			Myriad_Cache_Writes::NOISE  => array(),
+			self::PAGES                 => '',
+		);
+		foreach ( array_diff_key( $options, wp_load_alloptions() ) as $name => $value ) {
+			if ( ! add_option( $name, $value, '', true ) && function_exists( 'wp_set_option_autoload' ) ) {
+				wp_set_option_autoload( $name, true ); // Since WordPress 6.4.
+			}
+		}
 	}
 
 	/**

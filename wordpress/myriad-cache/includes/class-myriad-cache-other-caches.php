@@ -25,7 +25,7 @@ class Myriad_Cache_Other_Caches {
 	 */
 	public static function start() {
 		foreach ( self::SCRIPTS as $filter ) {
-			add_filter( $filter, array( __CLASS__, 'exclude_nonces' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( $filter, array( __CLASS__, 'exclude_nonces' ), PHP_INT_MAX );
 		}
 	}
 
@@ -65,7 +65,9 @@ class Myriad_Cache_Other_Caches {
 		if ( function_exists( 'wpfc_exclude_current_page' ) ) {
 			wpfc_exclude_current_page();
 		}
-		add_filter( 'w3tc_can_cache', '__return_false', PHP_INT_MAX );
+		if ( defined( 'W3TC' ) ) {
+			add_filter( 'w3tc_can_cache', '__return_false', PHP_INT_MAX );
+		}
 		if ( self::has_drop_in() && ! defined( 'DONOTCACHEPAGE' ) ) {
 			define( 'DONOTCACHEPAGE', true ); // phpcs:ignore WordPress.NamingConventions.PrefixAllGlobals -- common to all caches.
 		}

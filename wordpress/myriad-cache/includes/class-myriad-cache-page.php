@@ -40,6 +40,13 @@ class Myriad_Cache_Page {
 	private static $has_counters = false;
 
 	/**
+	 * True if Myriad requests a page that may be shared; null before the request was examined.
+	 *
+	 * @var bool|null
+	 */
+	private static $is_requested = null;
+
+	/**
 	 * True if the header fields were added.
 	 *
 	 * @var bool
@@ -61,6 +68,13 @@ class Myriad_Cache_Page {
 	private static $sent = '';
 
 	/**
+	 * Header fields that state a validity, and maximum validity, after the field of this plugin was added.
+	 *
+	 * @var array
+	 */
+	private static $settled = array();
+
+	/**
 	 * Output so far.
 	 *
 	 * @var string
@@ -76,9 +90,9 @@ class Myriad_Cache_Page {
 		}
 		Myriad_Cache_Notes::start();
 		if ( ! self::has_own_cookie() ) {
-			add_filter( 'nocache_headers', array( __CLASS__, 'share_missing' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( 'nocache_headers', array( __CLASS__, 'share_missing' ), PHP_INT_MAX );
 			// Shops determine the country of the visitor during `init`.
-			add_action( 'init', array( __CLASS__, 'hide_address' ), PHP_INT_MIN );
+			Myriad_Cache_Hooks::add( 'init', array( __CLASS__, 'hide_address' ), PHP_INT_MIN );
 			Myriad_Cache_Currency::start();
 			Myriad_Cache_Nonces::start();
 			Myriad_Cache_Other_Caches::start();
@@ -89,9 +103,18 @@ class Myriad_Cache_Page {
 		} elseif ( Myriad_Cache_Known::is_offered() ) {
 			Myriad_Cache_Comparison::start();
 		}
-		add_action( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
+		Myriad_Cache_Hooks::add( 'template_redirect', array( __CLASS__, 'hold' ), PHP_INT_MIN );
 		Myriad_Cache_Header::before( array( __CLASS__, 'tag_early_response' ) );
 		Myriad_Cache_Device::start();
+	}
+
+	/**
+	 * Returns whether Myriad requests a page for a visitor without a personal cookie.
+	 *
+	 * @return bool
+	 */
+	public static function is_view() {
+		return self::is_page_request() && ! self::has_own_cookie();
 	}
 
 	/**
@@ -100,6 +123,18 @@ class Myriad_Cache_Page {
 	 * @return bool
 	 */
 	private static function is_page_request() {
+		if ( null === self::$is_requested ) {
+			self::$is_requested = self::requests_page();
+		}
+		return self::$is_requested;
+	}
+
+	/**
+	 * Returns whether Myriad requests a page that may be shared, as is_page_request().
+	 *
+	 * @return bool
+	 */
+	private static function requests_page() {
 		$is_page = in_array( self::method(), array( 'GET', 'HEAD' ), true ) && false !== strpos( self::capabilities(), 'myriad=' ) && wp_using_themes();
 		// phpcs:ignore WordPress.Security.NonceVerification -- parts of pages are handled elsewhere.
 		$is_other = isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) || is_admin() || wp_doing_cron() || wp_doing_ajax() || ( defined( 'XMLRPC_REQUEST' ) && XMLRPC_REQUEST );
@@ -160,7 +195,7 @@ class Myriad_Cache_Page {
 	 */
 	public static function hide_address() {
 		if ( Myriad_Cache_Currency::needs_address() ) {
-			add_action( 'wp_loaded', array( 'Myriad_Cache_Address', 'hide' ), PHP_INT_MIN );
+			Myriad_Cache_Hooks::add( 'wp_loaded', array( 'Myriad_Cache_Address', 'hide' ), PHP_INT_MIN );
 		} else {
 			Myriad_Cache_Address::hide();
 		}
@@ -356,19 +391,34 @@ class Myriad_Cache_Page {
 	 * other fields.
 	 */
 	public static function send_validity() {
-		if ( in_array( self::$sent, headers_list(), true ) ) {
+		$fields = self::validity_fields();
+		if ( array( $fields, self::$limit ) === self::$settled ) {
+			return; // Sent before, and nothing has changed since.
+		}
+		if ( in_array( self::$sent, $fields, true ) ) {
 			header_remove( 'X-Accel-Expires' );
+			$fields = self::validity_fields();
 		}
 		self::$sent = '';
 		$now        = time();
 		$own        = self::validity( $now, self::$has_nonce );
-		list( $name, $stated ) = Myriad_Cache_Header::validity( headers_list(), $now );
+		list( $name, $stated ) = Myriad_Cache_Header::validity( $fields, $now );
 		// Cache plugins send one lifetime for all pages; other plugins know their page.
 		$most = '' === $name || 'x-litespeed-cache-control' === $name ? $own : self::bound( $now, self::$has_nonce );
 		if ( $stated > $most ) {
 			self::$sent = 'X-Accel-Expires: ' . $most;
 			header( self::$sent );
 		}
+		self::$settled = array( self::validity_fields(), self::$limit );
+	}
+
+	/**
+	 * Returns the header fields of the response that state a validity.
+	 *
+	 * @return string[]
+	 */
+	private static function validity_fields() {
+		return array_values( preg_grep( Myriad_Cache_Header::VALIDITY_FIELDS, headers_list() ) );
 	}
 
 	/**

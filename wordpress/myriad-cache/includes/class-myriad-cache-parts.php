@@ -64,24 +64,24 @@ class Myriad_Cache_Parts {
 	 * Registers the actions and filters.
 	 */
 	public static function start() {
-		add_filter( 'logout_redirect', array( __CLASS__, 'back' ), 10, 2 );
+		Myriad_Cache_Hooks::add( 'logout_redirect', array( __CLASS__, 'back' ), 10, 2 );
 		if ( ! Myriad_Cache_Known::is_offered() ) {
 			return;
 		}
 		// phpcs:ignore WordPress.Security.NonceVerification -- nothing is changed.
 		if ( isset( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) && 'GET' === Myriad_Cache_Page::method() ) {
-			add_action( 'wp_loaded', array( __CLASS__, 'answer' ), PHP_INT_MAX );
+			Myriad_Cache_Hooks::add( 'wp_loaded', array( __CLASS__, 'answer' ), PHP_INT_MAX );
 		}
-		add_action( 'set_logged_in_cookie', array( __CLASS__, 'logged_in' ), 10, 4 );
-		add_action( 'clear_auth_cookie', array( __CLASS__, 'logged_out' ) );
-		add_action( 'init', array( __CLASS__, 'check_cookie' ) );
+		Myriad_Cache_Hooks::add( 'set_logged_in_cookie', array( __CLASS__, 'logged_in' ), 10, 4 );
+		Myriad_Cache_Hooks::add( 'clear_auth_cookie', array( __CLASS__, 'logged_out' ) );
+		Myriad_Cache_Hooks::add( 'init', array( __CLASS__, 'check_cookie' ) );
 		add_action(
 			'woocommerce_init',
 			static function () {
 				Myriad_Cache_Header::before( array( 'Myriad_Cache_Shop', 'before_header' ) );
 			}
 		);
-		add_action( 'comment_post', array( __CLASS__, 'commented' ), 10, 2 );
+		Myriad_Cache_Hooks::add( 'comment_post', array( __CLASS__, 'commented' ), 10, 2 );
 	}
 
 	/**
@@ -181,7 +181,7 @@ class Myriad_Cache_Parts {
 	public static function answer() {
 		// phpcs:ignore WordPress.Security -- names are compared with known names.
 		$names = explode( ',', is_string( $_GET[ Myriad_Cache_Known::ARGUMENT ] ) ? $_GET[ Myriad_Cache_Known::ARGUMENT ] : '' );
-		add_filter( 'logout_url', array( __CLASS__, 'log_out_url' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'logout_url', array( __CLASS__, 'log_out_url' ), PHP_INT_MAX, 2 );
 		if ( array_filter( $names, array( __CLASS__, 'is_of_shop' ) ) ) {
 			Myriad_Cache_Private_Cart::add_tags();
 			header( 'Surrogate-Key: ' . implode( ' ', Myriad_Cache_Tags::all() ) );

@@ -44,13 +44,9 @@ class Myriad_Cache_Post_Changes {
 	public static function start() {
 		Myriad_Cache_Hooks::add( 'transition_post_status', array( __CLASS__, 'post_status' ), 10, 3 );
 		Myriad_Cache_Hooks::add( 'post_updated', array( __CLASS__, 'post_updated' ), 10, 3 );
-		Myriad_Cache_Hooks::add( 'before_delete_post', array( __CLASS__, 'post_deleted' ) );
-		Myriad_Cache_Hooks::add( 'delete_attachment', array( __CLASS__, 'post_deleted' ) );
 		Myriad_Cache_Hooks::add( 'add_attachment', array( __CLASS__, 'attachment' ) );
 		Myriad_Cache_Hooks::add( 'edit_attachment', array( __CLASS__, 'attachment' ) );
 		Myriad_Cache_Hooks::add( array( 'added_post_meta', 'updated_post_meta', 'deleted_post_meta' ), array( __CLASS__, 'post_meta' ), 10, 3 );
-		Myriad_Cache_Hooks::add( 'add_post_meta', array( __CLASS__, 'before_meta_added' ), 10, 2 );
-		Myriad_Cache_Hooks::add( array( 'update_post_meta', 'delete_post_meta' ), array( __CLASS__, 'before_meta' ), 10, 3 );
 	}
 
 	/**

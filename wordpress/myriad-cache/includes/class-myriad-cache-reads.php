@@ -156,6 +156,20 @@ class Myriad_Cache_Reads {
 	private static $own_folders = array();
 
 	/**
+	 * Hook `get_term` while it is removed.
+	 *
+	 * @var WP_Hook|null
+	 */
+	private static $term_hook = null;
+
+	/**
+	 * Taxonomies of the class names of a post, while WordPress reads its terms for them; otherwise empty.
+	 *
+	 * @var string[]
+	 */
+	private static $of_class = array();
+
+	/**
 	 * Last query of a table of a plugin, until `Myriad_Cache_Table_Times` has searched its rows.
 	 *
 	 * @var string|null
@@ -184,6 +198,8 @@ class Myriad_Cache_Reads {
 		Myriad_Cache_Hooks::add( 'get_term_metadata', array( __CLASS__, 'note_term_field' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'get_comment_metadata', array( __CLASS__, 'note_comment_field' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'get_term', array( __CLASS__, 'note_term' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'post_class_taxonomies', array( __CLASS__, 'begin_class' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'post_class', array( __CLASS__, 'end_class' ), PHP_INT_MIN, 3 );
 		Myriad_Cache_Hooks::add( 'get_comment', array( __CLASS__, 'note_comment' ), PHP_INT_MAX );
 	}
 
@@ -237,6 +253,11 @@ class Myriad_Cache_Reads {
 		self::$is_noting = false;
 
 		Myriad_Cache_Titles::finish();
+		if ( self::$term_hook ) {
+			// An exception has ended the function of WordPress, so that later reads of terms were not noted.
+			self::continue_terms();
+			Myriad_Cache_Page::limit( Myriad_Cache_Times::LATE_VALIDITY );
+		}
 		$held    = self::held( 'posts' );
 		$parents = array();
 		foreach ( $held as $post ) {
@@ -263,6 +284,7 @@ class Myriad_Cache_Reads {
 	 * @return array{0: int, 1: int} Number of the stage, and number of posts in memory, as in held().
 	 */
 	public static function mark() {
+		Myriad_Cache_Notes::start_posts();
 		$values = self::memory();
 		if ( isset( $values['posts'] ) || isset( $values['options'] ) ) {
 			$values = isset( $values['posts'] ) ? (array) $values['posts'] : array();
@@ -289,6 +311,15 @@ class Myriad_Cache_Reads {
 		}
 		$moment = Myriad_Cache_Times::since( $mark[0], $posts );
 		return $moment > 0 ? array_merge( $tags, array( 'at.' . $moment ) ) : $tags;
+	}
+
+	/**
+	 * Returns whether the values in the memory of the object cache can be listed.
+	 *
+	 * @return bool
+	 */
+	public static function has_memory() {
+		return (bool) self::memory();
 	}
 
 	/**
@@ -413,17 +444,16 @@ class Myriad_Cache_Reads {
 	 * Returns whether one of these functions called the filter.
 	 *
 	 * @param array<string, true> $functions Names.
+	 * @param int                 $depth     Number of calling functions that are compared.
 	 * @return bool
 	 */
-	public static function is_read_by( $functions ) {
+	public static function is_read_by( $functions, $depth = self::DEPTH ) {
 		if ( ++self::$traces > self::MOST_TRACES ) {
 			return false;
 		}
-		foreach ( array( self::NEAR, self::DEPTH ) as $depth ) {
-			foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
-				if ( isset( $functions[ $frame['function'] ] ) ) {
-					return true;
-				}
+		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, $depth ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
+			if ( isset( $functions[ $frame['function'] ] ) ) {
+				return true;
 			}
 		}
 		return false;
@@ -432,11 +462,11 @@ class Myriad_Cache_Reads {
 	/**
 	 * Returns whether WordPress itself called a function that runs now.
 	 *
-	 * @param string $name Function of WordPress.
+	 * @param string $name Function of WordPress that applies the present filter.
 	 * @return bool
 	 */
 	public static function is_called_by_core( $name ) {
-		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::DEPTH ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
+		foreach ( debug_backtrace( DEBUG_BACKTRACE_IGNORE_ARGS, self::OWN_FRAMES + 1 ) as $frame ) { // phpcs:ignore WordPress.PHP.DevelopmentFunctions -- filters do not name the reader.
 			if ( $name === $frame['function'] && isset( $frame['file'] ) ) {
 				return 0 === strpos( $frame['file'], self::$own_folders[0] );
 			}
@@ -533,13 +563,96 @@ class Myriad_Cache_Reads {
 	}
 
 	/**
+	 * Stops noting terms, because WordPress reads them for class names of a post: end_class() notes their slugs.
+	 *
+	 * @param mixed $taxonomies Taxonomies.
+	 * @return mixed
+	 */
+	public static function begin_class( $taxonomies ) {
+		if ( is_array( $taxonomies ) && ! isset( $GLOBALS['wp_filter']['get_the_terms'] ) && self::pause_terms() ) {
+			self::$of_class = $taxonomies;
+		}
+		return $taxonomies;
+	}
+
+	/**
+	 * Stops noting terms for a function of WordPress that reads many of them.
+	 *
+	 * @return bool False if plugins have registered functions for reads of terms, which may read other terms.
+	 */
+	private static function pause_terms() {
+		global $wp_filter;
+		if ( self::$term_hook || ! isset( $wp_filter['get_term'] ) ) {
+			return false;
+		}
+		$callbacks = $wp_filter['get_term']->callbacks;
+		if ( 1 !== count( $callbacks ) || array( __CLASS__ . '::note_term' ) !== array_keys( (array) reset( $callbacks ) ) ) {
+			return false;
+		}
+		self::$term_hook = $wp_filter['get_term'];
+		unset( $wp_filter['get_term'] );
+		return true;
+	}
+
+	/**
+	 * Continues noting terms after WordPress has read those of several posts in advance.
+	 */
+	public static function end_preload() {
+		if ( ! self::$of_class ) {
+			self::continue_terms();
+		}
+	}
+
+	/**
+	 * Continues noting terms.
+	 */
+	private static function continue_terms() {
+		global $wp_filter;
+		if ( self::$term_hook ) {
+			if ( isset( $wp_filter['get_term'] ) ) {
+				Myriad_Cache_Hooks::add( 'get_term', array( __CLASS__, 'note_term' ), PHP_INT_MAX );
+			} else {
+				$wp_filter['get_term'] = self::$term_hook; // phpcs:ignore WordPress.WP.GlobalVariablesOverride -- it is restored.
+			}
+			self::$term_hook = null;
+		}
+	}
+
+	/**
+	 * Notes the slugs of the terms of a post, and continues noting terms.
+	 *
+	 * @param mixed $classes Class names.
+	 * @param mixed $more    Additional items.
+	 * @param int   $post_id Post.
+	 * @return mixed
+	 */
+	public static function end_class( $classes, $more, $post_id ) {
+		$taxonomies     = self::$of_class;
+		self::$of_class = array();
+		if ( $taxonomies ) {
+			self::continue_terms();
+		}
+		foreach ( self::$is_noting && ! Myriad_Cache_Notes::has_preloaded( $post_id ) ? $taxonomies : array() as $taxonomy ) {
+			$ids = wp_cache_get( $post_id, $taxonomy . '_relationships' );
+			foreach ( is_array( $ids ) ? $ids : array() as $id ) {
+				Myriad_Cache_Notes::note_slug( is_object( $id ) ? (int) $id->term_id : (int) $id );
+			}
+		}
+		return $classes;
+	}
+
+	/**
 	 * Notes objects whose terms are read, unless WordPress reads them in advance for all posts of a list.
 	 *
 	 * @param array $args Arguments of the query for terms, with `object_ids`.
 	 */
 	public static function note_terms_of( $args ) {
 		// WordPress reads terms in advance only with this value.
-		if ( ! self::$is_noting || ( 'all_with_object_id' === $args['fields'] && self::is_read_by( array( 'update_object_term_cache' => true ) ) ) ) {
+		if ( ! self::$is_noting ) {
+			return;
+		}
+		if ( 'all_with_object_id' === $args['fields'] && self::is_read_by( array( 'update_object_term_cache' => true ) ) ) {
+			self::pause_terms();
 			return;
 		}
 		$taxonomies = array_filter( (array) $args['taxonomy'] );

@@ -58,11 +58,30 @@ class Myriad_Cache_Selections {
 	const INNER_TAXONOMIES = array( 'nav_menu', 'wp_theme', 'wp_template_part_area', 'wp_pattern_category' );
 
 	/**
+	 * True if the SQL of queries is observed.
+	 *
+	 * @var bool
+	 */
+	private static $is_observing = false;
+
+	/**
 	 * Terms that were found, by site, taxonomy, field and value; false for a term that does not exist.
 	 *
 	 * @var array<string, WP_Term|false>
 	 */
 	private static $found = array();
+
+	/**
+	 * Observes the SQL of queries, if a plugin has filters that change it. Without such a filter, the SQL depends on the arguments only, which
+	 * `Myriad_Cache_Lists` reads.
+	 */
+	public static function start() {
+		global $wp_filter;
+		if ( ! self::$is_observing && ( isset( $wp_filter['posts_request'] ) || array_intersect_key( self::SQL_FILTERS, $wp_filter ) ) ) {
+			self::$is_observing = true;
+			Myriad_Cache_Hooks::add( 'posts_request', array( __CLASS__, 'note_sql' ), PHP_INT_MAX, 2 );
+		}
+	}
 
 	/**
 	 * Returns the selection of terms with which a query runs. WordPress determines it again after the filters that have changed the arguments
@@ -209,7 +228,7 @@ class Myriad_Cache_Selections {
 	 */
 	public static function note_sql( $sql, $query ) {
 		global $wp_filter;
-		// Without such a filter, the SQL depends on the arguments only, which `Myriad_Cache_Lists` reads.
+		// The filter may have been removed since.
 		if ( $query instanceof WP_Query && ( array_intersect_key( self::SQL_FILTERS, $wp_filter ) || count( $wp_filter['posts_request']->callbacks ) > 1 ) ) {
 			$fields = self::fields_of_sql( (string) $sql, $query );
 			foreach ( $fields ? Myriad_Cache_Lists::tags_of_fields( $query, $fields ) : array() as $tag ) {

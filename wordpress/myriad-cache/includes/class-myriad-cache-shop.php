@@ -70,12 +70,12 @@ class Myriad_Cache_Shop {
 	 * Begins to mark places.
 	 */
 	public static function start() {
-		add_filter( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
-		add_filter( 'pre_do_shortcode_tag', array( __CLASS__, 'note_shortcode' ), PHP_INT_MAX, 2 );
-		add_action( 'wp', array( __CLASS__, 'start_blocks' ), PHP_INT_MAX );
-		add_action( 'wp', array( __CLASS__, 'await_notices' ), PHP_INT_MAX );
-		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
-		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'end_cart' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'pre_do_shortcode_tag', array( __CLASS__, 'note_shortcode' ), PHP_INT_MAX, 2 );
+		Myriad_Cache_Hooks::add( 'wp', array( __CLASS__, 'start_blocks' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'wp', array( __CLASS__, 'await_notices' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
+		Myriad_Cache_Hooks::add( 'woocommerce_after_mini_cart', array( __CLASS__, 'end_cart' ), PHP_INT_MAX );
 		Myriad_Cache_Fragments::start();
 		Myriad_Cache_Fragments::note_reads();
 	}
@@ -84,8 +84,9 @@ class Myriad_Cache_Shop {
 	 * Observes the blocks that show data of the customer. A filter of all blocks would be called hundreds of times for a page.
 	 */
 	public static function start_blocks() {
-		foreach ( preg_grep( self::PERSONAL, array_map( 'strval', array_keys( WP_Block_Type_Registry::get_instance()->get_all_registered() ) ) ) as $name ) {
-			add_filter( 'render_block_' . $name, array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
+		$names = implode( "\n", array_keys( WP_Block_Type_Registry::get_instance()->get_all_registered() ) );
+		foreach ( false === strpos( $names, 'woocommerce' ) ? array() : preg_grep( self::PERSONAL, explode( "\n", $names ) ) as $name ) {
+			Myriad_Cache_Hooks::add( 'render_block_' . $name, array( __CLASS__, 'note_block' ), PHP_INT_MAX, 2 );
 		}
 	}
 
@@ -177,9 +178,9 @@ class Myriad_Cache_Shop {
 	 */
 	public static function await_notices() {
 		foreach ( self::NOTICES as $action ) {
-			add_action( $action, array( __CLASS__, 'replace_notices' ), PHP_INT_MIN );
+			Myriad_Cache_Hooks::add( $action, array( __CLASS__, 'replace_notices' ), PHP_INT_MIN );
 		}
-		add_filter( 'render_block_woocommerce/store-notices', array( __CLASS__, 'replace_notices_of_block' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'render_block_woocommerce/store-notices', array( __CLASS__, 'replace_notices_of_block' ), PHP_INT_MAX );
 	}
 
 	/**
@@ -276,11 +277,11 @@ class Myriad_Cache_Shop {
 	 * Encloses notices, the cart and the label of the link to the account in marks for a comparison.
 	 */
 	public static function enclose() {
-		add_filter( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( self::STATE, array( __CLASS__, 'mark_state' ), PHP_INT_MAX );
 		self::await_notices();
-		add_action( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
-		add_action( 'woocommerce_after_mini_cart', array( __CLASS__, 'enclose_cart' ), PHP_INT_MAX );
-		add_filter( 'render_block_' . self::ACCOUNT_BLOCK, array( __CLASS__, 'enclose_account_label' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'woocommerce_before_mini_cart', array( __CLASS__, 'begin_cart' ), PHP_INT_MIN );
+		Myriad_Cache_Hooks::add( 'woocommerce_after_mini_cart', array( __CLASS__, 'enclose_cart' ), PHP_INT_MAX );
+		Myriad_Cache_Hooks::add( 'render_block_' . self::ACCOUNT_BLOCK, array( __CLASS__, 'enclose_account_label' ), PHP_INT_MAX );
 	}
 
 	/**

@@ -57,7 +57,6 @@ class Myriad_Cache_Stock {
 	 */
 	public static function start() {
 		foreach ( array( 'product', 'variation' ) as $kind ) {
-			Myriad_Cache_Hooks::add( 'woocommerce_' . $kind . '_before_set_stock', array( __CLASS__, 'before' ) );
 			Myriad_Cache_Hooks::add( 'woocommerce_' . $kind . '_set_stock', array( __CLASS__, 'after' ) );
 		}
 		Myriad_Cache_Hooks::add( 'woocommerce_updated_product_sales', array( __CLASS__, 'sales' ) );

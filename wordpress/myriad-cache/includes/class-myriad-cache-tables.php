@@ -106,6 +106,10 @@ class Myriad_Cache_Tables {
 	 */
 	public static function tag( $table ) {
 		global $wpdb;
+		if ( ! isset( self::$tags[ $wpdb->prefix ] ) && ! is_multisite() ) {
+			// Most statements read these tables only.
+			self::$tags[ $wpdb->prefix ] = array_fill_keys( array( $wpdb->posts, $wpdb->postmeta, $wpdb->terms, $wpdb->term_taxonomy, $wpdb->term_relationships, $wpdb->users, $wpdb->usermeta, $wpdb->options ), '' );
+		}
 		if ( isset( self::$tags[ $wpdb->prefix ][ $table ] ) ) {
 			return self::$tags[ $wpdb->prefix ][ $table ];
 		}

@@ -152,6 +152,7 @@ class Myriad_Cache_Tags {
 	 * @return int Number of the stage before.
 	 */
 	public static function mark() {
+		Myriad_Cache_Notes::note_counted();
 		return self::$stage++;
 	}
 
@@ -162,6 +163,7 @@ class Myriad_Cache_Tags {
 	 * @return string[] Tags with their site numbers.
 	 */
 	public static function since( $mark ) {
+		Myriad_Cache_Notes::note_counted();
 		$is_later = static function ( $number ) use ( $mark ) {
 			return $number > $mark;
 		};
@@ -216,7 +218,8 @@ class Myriad_Cache_Tags {
 	 *                characters that separate tags.
 	 */
 	public static function named( $tag ) {
-		$is_shared = ( 'u' === $tag[0] || 'l' === $tag[0] || 't' === $tag[0] ) && preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$)|tr\.site\/)/D', $tag );
+		$start     = substr( $tag, 0, 2 );
+		$is_shared = ( 'u' === $tag[0] || 'lu' === $start || 'tr' === $start ) && preg_match( '/^(?:u[0-9]|u\.all$|lu(?:\.|$)|tr\.site\/)/D', $tag );
 		return self::of_site( $is_shared ? 0 : get_current_blog_id(), $tag );
 	}
 
@@ -228,7 +231,7 @@ class Myriad_Cache_Tags {
 	 * @return string Tag with the site number, without characters that separate tags.
 	 */
 	public static function of_site( $site, $tag ) {
-		return 'wp' . $site . '-' . ( ctype_alnum( $tag ) ? $tag : preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag ) );
+		return 'wp' . $site . '-' . ( ctype_alnum( strtr( $tag, '_.-', 'aaa' ) ) ? $tag : preg_replace( '/[^A-Za-z0-9_.-]/', '_', $tag ) );
 	}
 
 	/**
@@ -251,6 +254,7 @@ class Myriad_Cache_Tags {
 	 * @return string[]
 	 */
 	public static function all() {
+		Myriad_Cache_Notes::note_counted();
 		Myriad_Cache_Transients::finish();
 		Myriad_Cache_Values::finish();
 		Myriad_Cache_Times::finish();
@@ -260,8 +264,10 @@ class Myriad_Cache_Tags {
 		}
 		self::fold();
 		$tags = array();
+		$site = 'wp' . get_current_blog_id() . '-';
 		foreach ( self::$tags as $tag => $stage ) {
-			$tags[] = self::named( (string) $tag );
+			$tag    = (string) $tag;
+			$tags[] = ctype_alnum( $tag ) && 'u' !== $tag[0] && 'l' !== $tag[0] ? $site . $tag : self::named( $tag );
 		}
 		if ( is_multisite() ) {
 			array_unshift( $tags, self::NETWORK );
@@ -402,8 +408,8 @@ class Myriad_Cache_Tags {
 	 * @return mixed
 	 */
 	public static function note_page_count( $value ) {
-		foreach ( array_keys( self::$tags ) as $tag ) {
-			if ( '.x' === substr( $tag, -2 ) ) {
+		foreach ( self::$tags as $tag => $stage ) {
+			if ( 'l' === $tag[0] && '.x' === substr( $tag, -2 ) ) {
 				self::add( substr( $tag, 0, -1 ) . 'n' );
 			}
 		}

@@ -35,13 +35,10 @@ class Myriad_Cache_Term_Changes {
 		Myriad_Cache_Hooks::add( 'set_object_terms', array( __CLASS__, 'terms_of_post' ), 10, 6 );
 		Myriad_Cache_Hooks::add( 'deleted_term_relationships', array( __CLASS__, 'terms_lost' ), 10, 3 );
 		Myriad_Cache_Hooks::add( 'created_term', array( __CLASS__, 'term_created' ), 10, 3 );
-		Myriad_Cache_Hooks::add( 'edit_terms', array( __CLASS__, 'term_before' ), 10, 2 );
 		Myriad_Cache_Hooks::add( 'edited_term', array( __CLASS__, 'term_edited' ), 10, 3 );
 		Myriad_Cache_Hooks::add( 'delete_term', array( __CLASS__, 'term_deleted' ), 10, 5 );
-		Myriad_Cache_Hooks::add( 'edit_term_taxonomy', array( __CLASS__, 'term_count_before' ), 10, 2 );
 		Myriad_Cache_Hooks::add( 'edited_term_taxonomy', array( __CLASS__, 'term_counted' ), 10, 2 );
 		Myriad_Cache_Hooks::add( array( 'added_term_meta', 'updated_term_meta', 'deleted_term_meta' ), array( __CLASS__, 'term_meta' ), 10, 3 );
-		Myriad_Cache_Hooks::add( 'delete_term_meta', array( 'Myriad_Cache_Changes', 'before_meta_deleted' ), 10, 3 );
 		Myriad_Cache_Hooks::add( array( 'wp_update_nav_menu', 'wp_update_nav_menu_item', 'wp_delete_nav_menu' ), array( __CLASS__, 'menu' ) );
 	}
 

@@ -66,25 +66,33 @@ class Myriad_Cache_Titles {
 	const WITHOUT_POSTS = '/^(?:(?:pre_|default_)?option_|pre_option$|n?gettext|(?:determine_|pre_determine_|plugin_|theme_)?locale$|query$|(?:home|site)_url$)/D';
 
 	/**
-	 * Name of the list that is being rendered; empty outside of lists.
+	 * Name of the list that is being rendered; empty outside of lists that may show only titles.
 	 *
 	 * @var string
 	 */
 	public static $list = '';
 
 	/**
-	 * True if the list shows only titles so far.
+	 * Functions of WordPress that render the lists, by name of the block.
 	 *
-	 * @var bool
+	 * @var array<string, callable>
 	 */
-	private static $is_plain = true;
+	private static $renderers = array();
 
 	/**
-	 * Posts in the memory of the object cache before the list, as keys.
+	 * Functions in place of them, by name of the block.
 	 *
-	 * @var array<int, mixed>
+	 * @var array<string, Closure>
 	 */
-	private static $before = array();
+	private static $wrappers = array();
+
+	/**
+	 * State before the list: posts in the memory of the object cache, as keys; how often each filter and each action has run; functions of each
+	 * hook.
+	 *
+	 * @var array{0: array<int, mixed>, 1: array<string, int>, 2: array<string, int>, 3: array<string, array>}
+	 */
+	private static $before = array( array(), array(), array(), array() );
 
 	/**
 	 * Posts that were read in the list, as keys.
@@ -94,13 +102,6 @@ class Myriad_Cache_Titles {
 	private static $posts = array();
 
 	/**
-	 * Hooks that have run in the list, as keys.
-	 *
-	 * @var array<string, true>
-	 */
-	private static $hooks = array();
-
-	/**
 	 * Posts whose titles are shown, as keys.
 	 *
 	 * @var array<int, true>
@@ -108,56 +109,108 @@ class Myriad_Cache_Titles {
 	private static $titled = array();
 
 	/**
-	 * Registers the filters of blocks.
+	 * True for functions of WordPress, of this plugin or of PHP, by name.
+	 *
+	 * @var array<string, bool>
+	 */
+	private static $functions = array();
+
+	/**
+	 * Registers the action after which lists are observed.
 	 */
 	public static function start() {
-		self::observe_blocks();
+		Myriad_Cache_Hooks::add( 'wp', array( __CLASS__, 'observe_lists' ), PHP_INT_MAX );
+	}
+
+	/**
+	 * Replaces the functions that render the lists. A filter of all blocks would be called hundreds of times for a page.
+	 */
+	public static function observe_lists() {
+		if ( ! isset( $GLOBALS['wp_filters'] ) ) {
+			return; // Before WordPress 6.1, filters that have run are not counted.
+		}
 		foreach ( array_keys( self::LISTS ) as $name ) {
-			Myriad_Cache_Hooks::add( 'render_block_' . $name, array( __CLASS__, 'end' ), PHP_INT_MAX );
+			$type = WP_Block_Type_Registry::get_instance()->get_registered( $name );
+			if ( null === $type || ! self::is_function_of_core( $type->render_callback ) ) {
+				continue;
+			}
+			self::$renderers[ $name ] = $type->render_callback;
+			self::$wrappers[ $name ]  = static function ( ...$args ) use ( $name ) {
+				return self::render( $name, $args );
+			};
+			$type->render_callback    = self::$wrappers[ $name ];
 		}
 	}
 
 	/**
-	 * Observes all blocks, before they are rendered. Has no effect if blocks are observed already.
-	 */
-	private static function observe_blocks() {
-		Myriad_Cache_Hooks::add( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
-	}
-
-	/**
-	 * Stops observing hooks and blocks in a list that shows more than titles: its blocks run thousands of hooks. Must be called by a filter other
-	 * than `all`: WordPress would not remove the name of the hook from its list of hooks in progress.
-	 */
-	private static function ignore_list() {
-		remove_filter( 'all', array( __CLASS__, 'note_hook' ) );
-		remove_filter( 'render_block_data', array( __CLASS__, 'note_block' ), PHP_INT_MAX );
-	}
-
-	/**
-	 * Notes a block that is about to be rendered.
+	 * Renders a list, and adds the tags of its posts.
 	 *
-	 * @param array $block Block.
-	 * @return array
+	 * @param string $name Block.
+	 * @param array  $args Arguments of the function that renders it: attributes, content and the instance of the block.
+	 * @return mixed HTML.
 	 */
-	public static function note_block( $block ) {
-		$name = isset( $block['blockName'] ) ? (string) $block['blockName'] : '';
-		if ( '' !== self::$list ) {
-			self::$is_plain = self::$is_plain && isset( self::INNER[ $name ] ) && self::LISTS[ self::$list ] && self::is_of_core( $name );
-			if ( ! self::$is_plain ) {
-				self::ignore_list();
-			}
-		} elseif ( isset( self::LISTS[ $name ] ) && empty( $GLOBALS['_wp_switched_stack'] ) ) {
-			$args = isset( $block['attrs'] ) ? $block['attrs'] : array();
-			if ( empty( $args['displayPostContent'] ) && empty( $args['displayFeaturedImage'] ) && self::is_of_core( $name ) ) {
-				self::$list     = $name;
-				self::$is_plain = true;
-				self::$before   = Myriad_Cache_Reads::held( 'posts' );
-				self::$posts    = array();
-				self::$hooks    = array();
-				add_filter( 'all', array( __CLASS__, 'note_hook' ) );
+	private static function render( $name, $args ) {
+		if ( '' !== self::$list || ! self::may_be_plain( $name, $args ) ) {
+			return call_user_func_array( self::$renderers[ $name ], $args );
+		}
+		global $wp_filter, $wp_filters, $wp_actions;
+		self::$list   = $name;
+		self::$posts  = array();
+		self::$before = array( Myriad_Cache_Reads::held( 'posts' ), $wp_filters, $wp_actions, self::callbacks() );
+		$is_plain     = false;
+		try {
+			$html     = call_user_func_array( self::$renderers[ $name ], $args );
+			$is_plain = self::is_plain();
+			return $html;
+		} finally {
+			self::finish_list( $is_plain );
+		}
+	}
+
+	/**
+	 * Returns whether a list shows only titles, links and dates, unless other code than that of WordPress runs in it.
+	 *
+	 * @param string $name Block.
+	 * @param array  $args Arguments of the function that renders it.
+	 * @return bool
+	 */
+	private static function may_be_plain( $name, $args ) {
+		$type = WP_Block_Type_Registry::get_instance()->get_registered( $name );
+		if ( ! empty( $GLOBALS['_wp_switched_stack'] ) || ! empty( $args[0]['displayPostContent'] ) || ! empty( $args[0]['displayFeaturedImage'] ) ) {
+			return false;
+		}
+		// A plugin that replaces the function later calls this one.
+		if ( null === $type || self::$wrappers[ $name ] !== $type->render_callback ) {
+			return false;
+		}
+		return ! self::LISTS[ $name ] || ( isset( $args[2]->parsed_block['innerBlocks'] ) && self::are_plain( $args[2]->parsed_block['innerBlocks'] ) );
+	}
+
+	/**
+	 * Returns whether blocks show only titles, links and dates of posts.
+	 *
+	 * @param array[] $blocks Blocks.
+	 * @return bool
+	 */
+	private static function are_plain( $blocks ) {
+		foreach ( $blocks as $block ) {
+			$name = isset( $block['blockName'] ) ? (string) $block['blockName'] : '';
+			if ( ! isset( self::INNER[ $name ] ) || ! self::is_of_core( $name ) || ( ! empty( $block['innerBlocks'] ) && ! self::are_plain( $block['innerBlocks'] ) ) ) {
+				return false;
 			}
 		}
-		return $block;
+		return true;
+	}
+
+	/**
+	 * Returns the functions of each hook.
+	 *
+	 * @return array<string, array> Empty if one of the hooks has another form than WordPress's.
+	 */
+	private static function callbacks() {
+		global $wp_filter;
+		$all = array_column( $wp_filter, 'callbacks' );
+		return count( $all ) === count( $wp_filter ) ? array_combine( array_keys( $wp_filter ), $all ) : array();
 	}
 
 	/**
@@ -170,39 +223,35 @@ class Myriad_Cache_Titles {
 	}
 
 	/**
-	 * Notes a hook that runs in a list.
+	 * Returns whether only code of WordPress has read the posts of the list, and only titles, links and dates of them: no hook for other data has
+	 * run, and no function of a plugin was registered for a hook that has run, neither before the list nor after it.
 	 *
-	 * @param string $name Name.
+	 * @return bool
 	 */
-	public static function note_hook( $name ) {
-		if ( ! isset( self::$hooks[ $name ] ) ) {
-			self::$hooks[ $name ] = true;
-			if ( isset( self::OTHER_DATA[ $name ] ) || ( self::$is_plain && ! self::is_hook_of_core( (string) $name ) ) ) {
-				self::$is_plain = false;
+	private static function is_plain() {
+		global $wp_filter, $wp_filters, $wp_actions;
+		if ( ! self::$before[3] || isset( $wp_filter['all'] ) || isset( self::$before[3]['all'] ) ) {
+			return false;
+		}
+		foreach ( array( array( $wp_filters, self::$before[1] ), array( $wp_actions, self::$before[2] ) ) as list( $counts, $before ) ) {
+			foreach ( $counts as $name => $count ) {
+				if ( isset( $before[ $name ] ) && $before[ $name ] === $count ) {
+					continue;
+				}
+				if ( isset( self::OTHER_DATA[ $name ] ) || ( ( isset( $wp_filter[ $name ] ) || isset( self::$before[3][ $name ] ) ) && ! self::is_hook_of_core( (string) $name ) ) ) {
+					return false;
+				}
 			}
 		}
+		return true;
 	}
 
 	/**
-	 * Notes that a list is complete.
-	 *
-	 * @param mixed $content HTML.
-	 * @return mixed
-	 */
-	public static function end( $content ) {
-		if ( '' !== self::$list && 'render_block_' . self::$list === current_filter() ) {
-			self::finish_list();
-		}
-		return $content;
-	}
-
-	/**
-	 * Completes a list whose rendering an exception has stopped: the page depends on its whole posts.
+	 * Completes a list whose rendering has ended the request: the page depends on its whole posts.
 	 */
 	public static function finish() {
 		if ( '' !== self::$list ) {
-			self::$is_plain = false;
-			self::finish_list();
+			self::finish_list( false );
 		}
 	}
 
@@ -227,18 +276,18 @@ class Myriad_Cache_Titles {
 
 	/**
 	 * Adds the tags of the posts in a list.
+	 *
+	 * @param bool $is_plain True if it shows only titles, links and dates.
 	 */
-	private static function finish_list() {
-		remove_filter( 'all', array( __CLASS__, 'note_hook' ) );
+	private static function finish_list( $is_plain ) {
 		self::$list = '';
-		self::observe_blocks();
-		$loaded = array_diff_key( Myriad_Cache_Reads::held( 'posts' ), self::$before );
+		$loaded     = array_diff_key( Myriad_Cache_Reads::held( 'posts' ), self::$before[0] );
 		foreach ( array_keys( self::$posts + $loaded ) as $post_id ) {
 			$type = isset( $loaded[ $post_id ]->post_type ) ? (string) $loaded[ $post_id ]->post_type : '';
 			if ( in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
 				continue;
 			}
-			if ( self::$is_plain && self::is_covered( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Reads::forget_post( $post_id ) ) {
+			if ( $is_plain && self::is_covered( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Reads::forget_post( $post_id ) ) {
 				self::$titled[ $post_id ] = true;
 				Myriad_Cache_Tags::add( 'pt' . $post_id );
 				Myriad_Cache_Tags::add( 'pc' . $post_id );
@@ -246,7 +295,7 @@ class Myriad_Cache_Titles {
 				Myriad_Cache_Tags::add( 'p' . $post_id );
 			}
 		}
-		self::$before = array();
+		self::$before = array( array(), array(), array(), array() );
 		self::$posts  = array();
 	}
 
@@ -272,17 +321,30 @@ class Myriad_Cache_Titles {
 	}
 
 	/**
-	 * Returns whether only functions of WordPress and of this plugin are registered for a hook, or no function of a plugin receives posts.
+	 * Returns whether only functions of WordPress and of this plugin are registered for a hook, now and before the list, or no function of a plugin
+	 * receives posts.
 	 *
 	 * @param string $name Hook.
 	 * @return bool
 	 */
 	private static function is_hook_of_core( $name ) {
-		$hook = isset( $GLOBALS['wp_filter'][ $name ] ) ? $GLOBALS['wp_filter'][ $name ] : null;
-		if ( ! $hook instanceof WP_Hook || preg_match( self::WITHOUT_POSTS, $name ) ) {
+		global $wp_filter;
+		if ( preg_match( self::WITHOUT_POSTS, $name ) ) {
 			return true;
 		}
-		foreach ( $hook->callbacks as $callbacks ) {
+		$before = isset( self::$before[3][ $name ] ) ? self::$before[3][ $name ] : array();
+		$now    = isset( $wp_filter[ $name ] ) ? $wp_filter[ $name ]->callbacks : array();
+		return self::are_functions_of_core( $now ) && ( $now === $before || self::are_functions_of_core( $before ) );
+	}
+
+	/**
+	 * Returns whether all functions of a hook are those of WordPress, of this plugin or of PHP.
+	 *
+	 * @param array[] $priorities Functions, by priority.
+	 * @return bool
+	 */
+	private static function are_functions_of_core( $priorities ) {
+		foreach ( $priorities as $callbacks ) {
 			foreach ( $callbacks as $callback ) {
 				if ( ! self::is_function_of_core( $callback['function'] ) ) {
 					return false;
@@ -299,6 +361,23 @@ class Myriad_Cache_Titles {
 	 * @return bool
 	 */
 	private static function is_function_of_core( $callback ) {
+		$name = is_string( $callback ) ? $callback : ( is_array( $callback ) && is_string( $callback[1] ) ? ( is_object( $callback[0] ) ? get_class( $callback[0] ) : $callback[0] ) . '::' . $callback[1] : '' );
+		if ( '' === $name ) {
+			return self::is_defined_by_core( $callback );
+		}
+		if ( ! isset( self::$functions[ $name ] ) ) {
+			self::$functions[ $name ] = 0 === strncmp( $name, 'Myriad_Cache_', 13 ) || self::is_defined_by_core( $callback );
+		}
+		return self::$functions[ $name ];
+	}
+
+	/**
+	 * Returns whether the file of a function belongs to WordPress, to this plugin or to PHP.
+	 *
+	 * @param callable $callback Function.
+	 * @return bool
+	 */
+	private static function is_defined_by_core( $callback ) {
 		try {
 			if ( is_array( $callback ) ) {
 				$function = new ReflectionMethod( $callback[0], $callback[1] );

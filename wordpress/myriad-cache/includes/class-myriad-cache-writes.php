@@ -109,6 +109,7 @@ class Myriad_Cache_Writes {
 		}
 		$write = 0 === strncasecmp( $sql, 'SELECT', 6 ) ? null : Myriad_Cache_Sql::write( $sql );
 		if ( $write ) {
+			Myriad_Cache_Changes::start_after();
 			if ( ! $write['tables'] ) {
 				self::$is_unknown = true;
 				Myriad_Cache_Queue::arrange();
