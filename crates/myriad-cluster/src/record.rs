@@ -13,6 +13,8 @@ mod member;
 mod purges;
 mod receipt;
 mod stored;
+#[cfg(test)]
+mod tests;
 
 pub use authenticate::{ClusterSecret, RecordContext, RecordError};
 pub use examine::examine_records;

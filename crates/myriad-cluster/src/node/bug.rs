@@ -12,14 +12,14 @@ pub(super) enum SeededBug {
     PositionBeforeApply,
     /// Own purges are not appended again when the log loses them.
     LostPurgesForgotten,
-    /// After a loss, the position stays at a record that the log has lost.
+    /// If the log has lost its end and has no later record, the position stays at a lost record.
     NoRewind,
     /// A gap does not make pages stale.
     GapIgnored,
     /// Purges are recognized by their sequence without the lifetime of their node.
     SequenceWithoutLifetime,
-    /// The position of a node counts as confirmed although reading has not reached the end of the log.
-    FreshWithoutCheck,
+    /// During a partition, the limit of the age of pages remains at its first value.
+    AgeLimitFixed,
     /// A silent member does not limit the age of pages.
     SilentMembersTrusted,
     /// A member's position confirms a purge although its record is on another branch of the log.

@@ -45,6 +45,9 @@ impl ClusterNode {
         let purge = self.new_purge(zone, body);
         self.history.add_known(purge.id);
         self.outbox.add(OwnPurge::new(purge, now, Some((ticket, now + wait_ms))));
+        while let Some(own) = self.outbox.take_excess() {
+            self.answer_removed(&own, now);
+        }
     }
 
     fn new_purge(&mut self, zone: String, body: Vec<u8>) -> ClusterPurge {
@@ -57,13 +60,18 @@ impl ClusterNode {
     /// once it is in the log: the replaced purges need not be durable here.
     fn purge_everything(&mut self, request: Option<(PurgeTicket, ClockMs)>, now: ClockMs) {
         for replaced in self.outbox.take_unsent() {
-            if let (Some(ticket), Some(_)) = (replaced.ticket, replaced.answer_due_at) {
-                let answer = self.answer(&replaced, now);
-                self.actions.push_back(ClusterAction::Answer { ticket, answer });
-            }
+            self.answer_removed(&replaced, now);
         }
         let purge = self.new_purge(String::new(), Vec::new());
         self.outbox.add(OwnPurge { is_durable: true, ..OwnPurge::new(purge, now, request) });
+    }
+
+    /// Answers a purge that does not wait for receipts any more.
+    fn answer_removed(&mut self, own: &OwnPurge, now: ClockMs) {
+        if let (Some(ticket), Some(_)) = (own.ticket, own.answer_due_at) {
+            let answer = self.answer(own, now);
+            self.actions.push_back(ClusterAction::Answer { ticket, answer });
+        }
     }
 
     /// Continues with the state of an earlier lifetime.
@@ -84,7 +92,8 @@ impl ClusterNode {
 
     /// Time at which the next append is due.
     pub(super) fn append_due_at(&self) -> Option<ClockMs> {
-        if self.link != LinkState::Following || self.append.is_some() || self.upkeep.is_name_taken() {
+        let is_ready = self.link == LinkState::Following && self.append.is_none() && self.tail.is_some();
+        if !is_ready || self.upkeep.is_name_taken() {
             return None;
         }
         let due_at = if self.outbox.has_unsent() { Some(0) } else { self.outbox.lost_due_at() };
@@ -182,7 +191,7 @@ impl ClusterNode {
         for purge in lost.purges {
             self.repeat_purge(purge, now);
         }
-        if lost.is_incomplete {
+        if lost.is_incomplete || self.outbox.has_excess() {
             self.purge_everything(None, now);
         }
     }
@@ -195,6 +204,9 @@ impl ClusterNode {
         self.counters.purges_repeated += self.outbox.note_lost(None);
         for purge in purges {
             self.repeat_purge(purge, now);
+        }
+        if self.outbox.has_excess() {
+            self.purge_everything(None, now);
         }
     }
 
@@ -262,6 +274,7 @@ impl ClusterNode {
     /// Handles the position that a member reports: every purge in a record before it is applied there.
     pub(super) fn confirm_by_position(&mut self, node: &NodeName, applied: LogPosition) {
         let Some(oldest) = self.outbox.unconfirmed(node).map(|(_, record)| record.id).min() else { return };
+        let is_current = self.history.is_before_position(applied);
         let confirmed: HashSet<RecordTag> = if self.has_bug(SeededBug::BranchesConfused) {
             self.outbox
                 .unconfirmed(node)
@@ -272,7 +285,11 @@ impl ClusterNode {
         } else {
             self.history.ancestors(applied).take_while(|at| at.id >= oldest).map(|at| at.tag).collect()
         };
-        let purges = self.outbox.unconfirmed(node).filter(|(_, record)| confirmed.contains(&record.tag));
+        // A record that is no longer in the history is older than every record in it.
+        let is_confirmed = |record: LogPosition| {
+            confirmed.contains(&record.tag) || is_current && self.history.find(record.tag).is_none()
+        };
+        let purges = self.outbox.unconfirmed(node).filter(|&(_, record)| is_confirmed(record));
         let purges: Vec<PurgeId> = purges.map(|(purge, _)| purge).collect();
         for purge in purges {
             self.outbox.note_receipt(node, purge);

@@ -18,6 +18,9 @@ const READ_ENTRIES: usize = 256;
 const SEARCH_ENTRIES: usize = 64;
 /// Number of unsuccessful searches in succession after which all pages become stale.
 const MAX_FAILURES: u32 = 3;
+/// Delay of a search for each search in succession before it, in milliseconds, and the maximum number of such delays.
+const FAILURE_MS: u64 = 20;
+const MAX_DELAYS: u64 = 50;
 /// Interval of searches while the log has only entries of another secret, in milliseconds.
 const FOREIGN_MS: u64 = 5000;
 /// Time before a node without a position starts a log, in milliseconds. Nodes with a position start it earlier, because
@@ -89,7 +92,8 @@ impl ClusterNode {
         self.commands.cancel_reads();
         self.link = LinkState::Searching;
         let SearchState { failures, last_id, reported, .. } = self.search;
-        self.search = SearchState { failures, last_id, reported, not_before: now, ..SearchState::default() };
+        let not_before = now + FAILURE_MS * u64::from(failures.saturating_sub(1)).min(MAX_DELAYS);
+        self.search = SearchState { failures, not_before, last_id, reported, ..SearchState::default() };
     }
 
     /// Handles the entries of a read that waited for them.
@@ -124,7 +128,7 @@ impl ClusterNode {
             first.id == position.id
                 && self.decode(first.id, &first.record).is_ok_and(|(_, tag)| tag == position.tag)
         });
-        if !is_in_log && !self.has_bug(SeededBug::NoRewind) {
+        if !(is_in_log || entries.is_empty() && self.has_bug(SeededBug::NoRewind)) {
             self.search.failures += 1;
             self.begin_search(now);
             return;
@@ -133,7 +137,7 @@ impl ClusterNode {
             return;
         }
         self.link = LinkState::Following;
-        if entries.len() < READ_ENTRIES || self.has_bug(SeededBug::FreshWithoutCheck) {
+        if entries.len() < READ_ENTRIES {
             self.search.failures = 0;
             self.is_replayed = true;
             if let Some(complete_to) = complete_to
@@ -263,7 +267,6 @@ impl ClusterNode {
             receipts: Vec::new(),
             fresh_at: None,
         });
-        self.search.failures = 0;
         self.continue_after(newest);
     }
 

@@ -67,11 +67,11 @@ impl LogHistory {
     /// Restores the part of a history that was stored.
     pub(super) fn restore(&mut self, applied: LogPosition, records: &[StoredRecord]) {
         for record in records {
-            // Whether a restored record had purges is not stored; their bodies are lost in any case.
-            self.insert(record.position, record.predecessor, true);
+            // Their purges are not in memory. If the log loses them, the nodes that requested or read them append them again.
+            self.insert(record.position, record.predecessor, false);
         }
         if !self.records.contains_key(&applied.tag) {
-            self.insert(applied, LogPosition::START, true);
+            self.insert(applied, LogPosition::START, false);
         }
         self.position = Some(applied);
     }
@@ -149,7 +149,7 @@ impl LogHistory {
     /// Moves the position to a record without a known connection to it, and returns all purges in memory: the log may
     /// have lost each of them.
     pub(super) fn jump(&mut self, to: LogPosition, predecessor: LogPosition) -> Vec<ClusterPurge> {
-        self.insert(to, predecessor, true);
+        self.insert(to, predecessor, false);
         self.position = Some(to);
         let retained = &self.retained;
         self.retained_order.iter().filter_map(|entry| retained.get(&entry.tag)).flatten().cloned().collect()

@@ -1,6 +1,6 @@
 //! The state of a node, and the order in which events change it.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 
 use super::apply::ApplyQueue;
 use super::bug::SeededBug;
@@ -13,7 +13,7 @@ use super::schedule::UpkeepState;
 use super::search::SearchState;
 use super::{
     BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterMessage, LinkState, LogTail,
-    NodeCounters, NodeSettings, NodeStart, NodeStatus, ReconnectReason,
+    NodeCounters, NodeSettings, NodeStart, NodeStatus, Readiness, ReconnectReason,
 };
 use crate::record::{EntryId, LogPosition, LogRecord, NodeName, RecordError, RecordTag, StartId, StoredNode};
 
@@ -72,7 +72,6 @@ pub struct ClusterNode {
     pub(super) last_sequence: u64,
     pub(super) last_batch: u64,
     pub(super) members: MemberTable,
-    pub(super) member_positions: HashMap<NodeName, LogPosition>,
     pub(super) contact: ContactState,
     pub(super) is_replayed: bool,
     pub(super) receipts_after: EntryId,
@@ -115,7 +114,6 @@ impl ClusterNode {
             last_sequence: 0,
             last_batch: 0,
             members: MemberTable::default(),
-            member_positions: HashMap::new(),
             contact: ContactState::new(
                 settings.partition,
                 settings.timings.detection_ms,
@@ -235,7 +233,11 @@ impl ClusterNode {
     }
 
     fn step_readiness(&mut self, now: ClockMs) {
-        if let Some(readiness) = self.contact.update(now) {
+        let is_limited = |readiness| matches!(readiness, Readiness::StaleBefore(_));
+        let is_fixed = self.has_bug(SeededBug::AgeLimitFixed) && is_limited(self.contact.readiness());
+        if let Some(readiness) =
+            self.contact.update(now).filter(|&readiness| !(is_fixed && is_limited(readiness)))
+        {
             self.actions.push_back(ClusterAction::SetReadiness(readiness));
         }
         if let Some(is_partitioned) = self.contact.take_partition_change() {

@@ -11,6 +11,8 @@ use crate::record::{
 const MAX_UNSENT: usize = 20_000;
 /// Maximum size of purges that wait for the log, in bytes.
 const MAX_UNSENT_BYTES: usize = 16 << 20;
+/// Maximum number of own purges in memory. Of more, the oldest in the log do not wait for receipts any more.
+const MAX_OWN: usize = 40_000;
 /// Maximum number of purges in a status.
 const STATUS_PURGES: usize = 100;
 
@@ -62,7 +64,10 @@ pub(super) struct PurgeOutbox {
     own: BTreeMap<u64, OwnPurge>,
     last_key: u64,
     keys: HashMap<PurgeId, u64>,
-    tickets: HashMap<PurgeTicket, u64>,
+    /// Purges that are not durable here.
+    tickets: HashMap<PurgeTicket, PurgeId>,
+    /// True if a purge in the log was removed before every member had confirmed it.
+    has_excess: bool,
     /// Own purges that are not in the log.
     unsent: BTreeSet<u64>,
     unsent_bytes: usize,
@@ -78,8 +83,8 @@ impl PurgeOutbox {
         self.last_key += 1;
         let key = self.last_key;
         self.keys.insert(purge.purge.id, key);
-        if let Some(ticket) = purge.ticket {
-            self.tickets.insert(ticket, key);
+        if let Some(ticket) = purge.ticket.filter(|_| !purge.is_durable) {
+            self.tickets.insert(ticket, purge.purge.id);
         }
         if let Some(due_at) = purge.answer_due_at {
             self.answers_due.insert((due_at, key));
@@ -108,27 +113,45 @@ impl PurgeOutbox {
     pub(super) fn remove(&mut self, key: u64) -> Option<OwnPurge> {
         let purge = self.own.remove(&key)?;
         self.keys.remove(&purge.purge.id);
-        if let Some(ticket) = purge.ticket {
-            self.tickets.remove(&ticket);
-        }
         if let Some(due_at) = purge.answer_due_at {
             self.answers_due.remove(&(due_at, key));
         }
+        self.has_excess &= !self.own.is_empty();
         Some(purge)
     }
 
     /// Notes that the purge with this ticket is durable here, and returns its ID.
     pub(super) fn note_durable(&mut self, ticket: PurgeTicket) -> Option<PurgeId> {
-        let key = self.tickets.get(&ticket)?;
-        let purge = self.own.get_mut(key)?;
-        purge.is_durable = true;
-        self.changed.insert(*key);
-        Some(purge.purge.id)
+        let purge = self.tickets.remove(&ticket)?;
+        if let Some(key) = self.keys.get(&purge)
+            && let Some(own) = self.own.get_mut(key)
+        {
+            own.is_durable = true;
+            self.changed.insert(*key);
+        }
+        Some(purge)
+    }
+
+    /// If too many own purges are in memory, removes the oldest that is in the log and durable here.
+    pub(super) fn take_excess(&mut self) -> Option<OwnPurge> {
+        if self.own.len() <= MAX_OWN {
+            return None;
+        }
+        let mut own = self.own.iter();
+        let key = *own.find(|(_, own)| own.record.is_some() && own.is_durable)?.0;
+        self.has_excess = true;
+        self.remove(key)
+    }
+
+    /// True if a purge in the log was removed before every member had confirmed it. If the log loses records, such a
+    /// purge may be among them.
+    pub(super) fn has_excess(&self) -> bool {
+        self.has_excess
     }
 
     /// IDs of own purges that are not durable here.
     pub(super) fn not_durable(&self) -> Vec<PurgeId> {
-        self.own.values().filter(|own| !own.is_durable).map(|own| own.purge.id).collect()
+        self.tickets.values().copied().collect()
     }
 
     /// Returns the own purge with this ID, if it waits for receipts.

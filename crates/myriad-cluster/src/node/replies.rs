@@ -68,9 +68,7 @@ impl ClusterNode {
                 own = Some(record);
                 continue;
             }
-            if let Some(applied) = record.applied
-                && self.member_positions.insert(node.clone(), applied) != Some(applied)
-            {
+            if let Some(applied) = record.applied {
                 self.confirm_by_position(node, applied);
             }
             self.members.observe(node, record, sent_at, now);

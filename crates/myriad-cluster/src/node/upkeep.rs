@@ -103,7 +103,6 @@ impl ClusterNode {
 
     /// Removes the record of a member.
     pub(super) fn remove_member(&mut self, node: NodeName, now: ClockMs) {
-        self.member_positions.remove(&node);
         self.outbox.change_all();
         if self.link != LinkState::Disconnected {
             self.send(CommandKind::Other("HDEL"), ClusterCommand::RemoveMember { node }, now);
@@ -127,7 +126,9 @@ impl ClusterNode {
             self.upkeep.samples.pop_front();
             before = Some(id);
         }
-        if let Some(before) = before {
+        // After a loss, samples may be larger than all IDs of the log. The record of the position must remain.
+        if let (Some(before), Some(position)) = (before, self.history.position()) {
+            let before = before.min(position.id);
             self.send(CommandKind::Other("XTRIM"), ClusterCommand::Trim { before }, now);
         }
     }

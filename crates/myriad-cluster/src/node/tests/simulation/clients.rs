@@ -26,6 +26,7 @@ impl World {
         }
         purge.is_answered = true;
         let (key, version) = (purge.key, purge.version);
+        self.trace(|| format!("answer to {}: {answer:?}", ticket.0));
         let hosts: Vec<usize> =
             (0..self.hosts.len()).filter(|&host| answer.applied.contains(&self.hosts[host].name)).collect();
         for host in hosts {
@@ -65,6 +66,7 @@ impl World {
         at.cache.purge(key, now);
         at.required_in_lifetime.insert(key, version);
         let (lifetime, number) = (at.lifetime, self.purges.len());
+        self.trace(|| format!("host {host}: purge {number} of page {key}, version {version}"));
         self.purges.push(PurgeModel {
             key,
             version,

@@ -60,6 +60,8 @@ impl World {
         self.after(delay, WorldEvent::Fault);
         let fault = self.faults[self.random.usize(..self.faults.len())];
         let host = self.random.usize(..self.hosts.len());
+        self.trace(|| format!("fault {fault:?} (host {host})"));
+        let existing = self.existing_purges();
         match fault {
             WorldFault::Cut => {
                 self.hosts[host].is_cut = true;
@@ -87,11 +89,11 @@ impl World {
             WorldFault::SetServerClock => self.server_clock_offset = self.random.u64(..2_000_000),
             _ => self.server_fault(fault),
         }
-        self.note_losses();
+        self.note_losses(&existing);
     }
 
     /// Begins a fault that destroys data of Valkey.
-    fn server_fault(&mut self, fault: WorldFault) {
+    pub(super) fn server_fault(&mut self, fault: WorldFault) {
         let primary = self.primary;
         let lag = if self.random.bool() { self.random.u64(..50) } else { self.random.u64(..4000) };
         let end = self.time.saturating_sub(lag);
@@ -226,16 +228,17 @@ impl World {
 
     /// Ends a fault.
     pub(super) fn end_fault(&mut self, end: FaultEnd) {
+        self.trace(|| format!("{end:?}"));
+        let existing = self.existing_purges();
         match end {
             FaultEnd::Cut(host) => self.hosts[host].is_cut = false,
             FaultEnd::Slow(host) => self.hosts[host].is_slow = false,
             FaultEnd::Memory => self.servers.iter_mut().for_each(|server| server.is_out_of_memory = false),
             FaultEnd::Split => {
-                if let Some((old, _)) = self.split.take() {
-                    if self.random.bool() {
-                        self.break_connections(|_, connection| connection.server == old);
-                    }
-                    self.note_losses();
+                if let Some((old, _)) = self.split.take()
+                    && self.random.bool()
+                {
+                    self.break_connections(|_, connection| connection.server == old);
                 }
             }
             FaultEnd::Restart(host) => self.start(host),
@@ -245,10 +248,10 @@ impl World {
                     self.hosts[host].connection.is_open = false;
                     let delay = if self.random.bool() { 10 } else { self.random.u64(..15_000) };
                     self.after(delay, WorldEvent::FaultEnds(FaultEnd::Restart(host)));
-                    self.note_losses();
                 }
             }
         }
+        self.note_losses(&existing);
     }
 
     /// Ends all faults.

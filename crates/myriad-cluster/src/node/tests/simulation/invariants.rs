@@ -14,7 +14,9 @@ impl World {
         self.note_overdue();
         for host in 0..self.hosts.len() {
             let at = &self.hosts[host];
-            if at.node.is_none() || at.paused_until > self.time {
+            // A process that continues after a suspension handles its timers before requests.
+            let has_late_timer = at.tick_at.is_some_and(|tick_at| tick_at < self.time);
+            if at.node.is_none() || at.paused_until > self.time || has_late_timer {
                 continue;
             }
             for key in 0..PAGES {
@@ -72,12 +74,15 @@ impl World {
         })
     }
 
-    /// Notes which purges no longer exist anywhere after a fault.
-    pub(super) fn note_losses(&mut self) {
-        for number in 0..self.purges.len() {
-            if !self.purges[number].is_lost && !self.exists(number) {
-                self.purges[number].is_lost = true;
-            }
+    /// Numbers of purges of which a copy exists. Faults may destroy copies; nodes may not.
+    pub(super) fn existing_purges(&self) -> Vec<usize> {
+        (0..self.purges.len()).filter(|&number| !self.purges[number].is_lost && self.exists(number)).collect()
+    }
+
+    /// Notes which of these purges no longer exist anywhere after a fault.
+    pub(super) fn note_losses(&mut self, before: &[usize]) {
+        for &number in before {
+            self.purges[number].is_lost = !self.exists(number);
         }
     }
 

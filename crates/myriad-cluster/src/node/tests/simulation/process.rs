@@ -83,6 +83,12 @@ impl World {
 
     pub(super) fn act(&mut self, host: usize, action: ClusterAction) {
         let lifetime = self.hosts[host].lifetime;
+        if !matches!(
+            action,
+            ClusterAction::Log(_) | ClusterAction::Send { .. } | ClusterAction::StorePosition { .. }
+        ) {
+            self.trace(|| format!("host {host}: {action:?}"));
+        }
         match action {
             ClusterAction::Send { command, what } => self.send(host, command, what),
             ClusterAction::Reconnect(_) => self.reconnect(host),
@@ -108,7 +114,7 @@ impl World {
                 let delay = self.random.u64(1..200);
                 self.after(delay, WorldEvent::Stored { host, lifetime, number, contents });
             }
-            ClusterAction::Log(_) => {}
+            ClusterAction::Log(message) => self.trace(|| format!("host {host}: {message}")),
             ClusterAction::Stopped => self.after(0, WorldEvent::FaultEnds(FaultEnd::Stopped(host, lifetime))),
         }
     }

@@ -56,7 +56,7 @@ pub(super) enum WorldEvent {
 }
 
 /// End of a fault.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(super) enum FaultEnd {
     Cut(usize),
     Slow(usize),
@@ -117,6 +117,8 @@ pub(super) struct World {
     pub(super) overdue_purges: usize,
     pub(super) overdue: [u32; PAGES as usize],
     pub(super) violation: Option<String>,
+    /// True if the run is printed.
+    pub(super) is_traced: bool,
 }
 
 impl World {
@@ -153,6 +155,7 @@ impl World {
             overdue_purges: 0,
             overdue: [0; PAGES as usize],
             violation: None,
+            is_traced: false,
         }
     }
 
@@ -161,6 +164,13 @@ impl World {
         self.next_event += 1;
         self.queue.push(Reverse((self.time + delay, self.next_event)));
         self.events.insert(self.next_event, event);
+    }
+
+    /// Prints an event if the run is printed.
+    pub(super) fn trace(&self, text: impl FnOnce() -> String) {
+        if self.is_traced {
+            println!("{:>7} {}", self.time, text());
+        }
     }
 
     /// Notes that an invariant is violated.
