@@ -35,6 +35,7 @@ mod page_facts;
 mod page_scripts;
 mod page_styles;
 mod resource;
+mod style_runs;
 mod url;
 
 pub use audit::{AuditCheck, AuditGrade, PageAudit, audit};

@@ -11,11 +11,18 @@ pub struct OptimizeOptions {
     pub filters: FilterSet,
     /// URLs and elements that are left unchanged.
     pub exclude: Exclusions,
+    /// Word that marks places of the page. Elements that contain the word remain in the page.
+    pub marker: Option<String>,
 }
 
 impl Default for OptimizeOptions {
     /// Returns the safe filters without exclusions.
     fn default() -> Self {
-        Self { limits: OptimizeLimits::default(), filters: FilterSet::safe(), exclude: Exclusions::default() }
+        Self {
+            limits: OptimizeLimits::default(),
+            filters: FilterSet::safe(),
+            exclude: Exclusions::default(),
+            marker: None,
+        }
     }
 }

@@ -37,6 +37,11 @@ impl MarkedPage {
         Some(Self { text: marked, holes: Some(holes), word })
     }
 
+    /// Returns the word with which all markers begin; `None` for a page without holes.
+    pub(super) fn word(&self) -> Option<&str> {
+        self.holes.as_ref().map(|_| &*self.word)
+    }
+
     /// Removes the markers from a changed page. Returns the page, and the data about its holes with their new positions;
     /// `None` if a marker is missing, repeated or in another order.
     pub(super) fn unmark(self, changed: &str, cut: &[u8]) -> Option<(String, Vec<u8>)> {

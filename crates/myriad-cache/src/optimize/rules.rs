@@ -38,7 +38,7 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
         let _ = exclude.add(word);
     }
     features.insert(OptimizeRules {
-        options: OptimizeOptions { limits: OptimizeLimits::default(), filters, exclude },
+        options: OptimizeOptions { limits: OptimizeLimits::default(), filters, exclude, marker: None },
         adds_policy: POLICY_FIELDS.iter().any(|name| headers::names(settings, name)),
         budget_ppm: own.budget_ppm,
     });

@@ -177,7 +177,8 @@ impl PageWork {
         let marked = MarkedPage::new(&text, &cut).ok_or("the data about its ESI holes is damaged")?;
         // A request whose URL is unusual, such as `//x/..`, must not prevent the form of the page.
         let Some(resource) = self.page_resource(&marked) else { return Ok(()) };
-        let options = options_for(&self.rules.options, self.page.meta(), &resource.url);
+        let mut options = options_for(&self.rules.options, self.page.meta(), &resource.url);
+        options.marker = marked.word().map(str::to_owned);
         let reading = read_all(&mut self.exchange, &resource, &options);
         let own = timeout(READ_TIME, reading).await.map_err(|_| "reading its files took too long")??;
         let Some(result) = self.optimize_in_pool(resource, own.resources, options).await else {
