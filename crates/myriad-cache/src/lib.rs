@@ -28,6 +28,8 @@ mod journey_step;
 mod leader_cookies;
 mod leak_guard;
 mod look_up;
+#[cfg(all(feature = "image", feature = "optimizer"))]
+mod made_file;
 mod made_page;
 pub mod maintenance;
 mod max_range_offset;

@@ -13,6 +13,20 @@ use crate::complete::complete;
 use crate::journey_step::OwnedCacheContext;
 use crate::page;
 
+/// Returns the lifetime of a page that is fresh for `valid_ms` milliseconds from `now`, and is not served stale.
+pub(crate) fn lifetime(valid_ms: u64, now: u64) -> Lifetime {
+    let fresh_until = now.saturating_add(valid_ms);
+    Lifetime {
+        fresh_until,
+        stale_updating_until: fresh_until,
+        stale_error_until: fresh_until,
+        must_revalidate: false,
+        valid_ms,
+        source: ValiditySource::CacheValid,
+        born: None,
+    }
+}
+
 /// Page that this server makes itself.
 pub(crate) struct MadePage<'a> {
     /// Cache key.
@@ -32,16 +46,7 @@ impl MadePage<'_> {
     /// only on disk.
     pub(crate) fn store(self, exchange: &Exchange, held: &OwnedCacheContext, now: u64) -> Option<Page> {
         let request = &exchange.request;
-        let fresh_until = now.saturating_add(self.valid_ms);
-        let lifetime = Lifetime {
-            fresh_until,
-            stale_updating_until: fresh_until,
-            stale_error_until: fresh_until,
-            must_revalidate: false,
-            valid_ms: self.valid_ms,
-            source: ValiditySource::CacheValid,
-            born: None,
-        };
+        let lifetime = lifetime(self.valid_ms, now);
         let marks = PageMarks::new(request.scheme(), &request.route.host, self.path, &Tags::parse(b""));
         let rules = &held.cache.rules;
         let meta = page::meta_of(&self.head, &held.origin, rules, lifetime, now, &marks, None);

@@ -49,6 +49,11 @@ impl Exclusions {
         Ok(())
     }
 
+    /// Returns whether there are URL patterns.
+    pub fn has_urls(&self) -> bool {
+        !self.urls.is_empty()
+    }
+
     /// Returns whether a URL is excluded.
     pub fn covers_url(&self, url: &PageUrl) -> bool {
         if self.urls.is_empty() {

@@ -25,11 +25,15 @@ pub enum FilterName {
     HintPreloadSubresources,
     /// Adds `fetchpriority="high"` to the image that is probably the largest (no filter of mod_pagespeed).
     PrioritizeLargestImage,
+    /// Sends JPEG images as WebP to browsers that accept it.
+    ConvertJpegToWebp,
+    /// Sends PNG and GIF images as WebP without loss to browsers that accept it.
+    ConvertToWebpLossless,
 }
 
 impl FilterName {
     /// All filters in the order of reports.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::CollapseWhitespace,
         Self::CombineCss,
         Self::InlineCss,
@@ -40,6 +44,8 @@ impl FilterName {
         Self::DecodeImagesAsync,
         Self::HintPreloadSubresources,
         Self::PrioritizeLargestImage,
+        Self::ConvertJpegToWebp,
+        Self::ConvertToWebpLossless,
     ];
 
     /// Returns the filter with a name; `None` if there is none.
@@ -60,6 +66,8 @@ impl FilterName {
             Self::DecodeImagesAsync => "decode_images_async",
             Self::HintPreloadSubresources => "hint_preload_subresources",
             Self::PrioritizeLargestImage => "prioritize_largest_image",
+            Self::ConvertJpegToWebp => "convert_jpeg_to_webp",
+            Self::ConvertToWebpLossless => "convert_to_webp_lossless",
         }
     }
 }

@@ -181,7 +181,7 @@ static LEAK_GUARD: [ZoneCounter; 8] = [
 ];
 
 /// Counters of the page optimizer.
-static OPTIMIZER: [ZoneCounter; 5] = [
+static OPTIMIZER: [ZoneCounter; 8] = [
     ("cache_optimized_forms_total", "Optimized forms of stored pages", |zone| {
         zone.optimized.forms.load(Relaxed)
     }),
@@ -202,8 +202,21 @@ static OPTIMIZER: [ZoneCounter; 5] = [
     ),
     (
         "cache_optimizer_milliseconds_total",
-        "Time of the threads that optimized pages, in milliseconds",
+        "Time of the threads that optimized pages and images, in milliseconds",
         |zone| zone.optimized.filter_ms.load(Relaxed),
+    ),
+    ("cache_optimized_images_total", "WebP copies of images", |zone| {
+        zone.optimized.image_copies.load(Relaxed)
+    }),
+    (
+        "cache_optimizer_unchanged_images_total",
+        "Images without a WebP copy: it would not be smaller, or may look different",
+        |zone| zone.optimized.images_unchanged.load(Relaxed),
+    ),
+    (
+        "cache_optimizer_saved_image_bytes_total",
+        "Bytes by which WebP copies are shorter than their images",
+        |zone| zone.optimized.image_bytes_saved.load(Relaxed),
     ),
 ];
 

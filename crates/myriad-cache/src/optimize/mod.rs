@@ -8,6 +8,7 @@
 //!               `-> the bundles that the form names are published, and the form becomes the page's replacement
 //! hit of a page with an optimized form -> `sent_page`; every two seconds, the files of the form are checked
 //! request for `/_myriad/HASH.css` -> bundles
+//! request for an image -> image_copies
 //! ```
 //!
 //! The form belongs to the stored page: purges, eviction and the next fetch remove it. It is not written to disk; after a
@@ -15,9 +16,12 @@
 
 mod bundles;
 mod check;
+mod core_time;
 mod directives;
 mod examine;
 mod form;
+#[cfg(feature = "image")]
+mod image_copies;
 mod markers;
 mod own_resources;
 mod rules;

@@ -89,6 +89,15 @@ async fn read(exchange: &mut Exchange, url: &PageUrl, target: &[u8]) -> (u64, Op
     (version, Some(PageResource::new(url.clone(), &content_type, body)))
 }
 
+/// Returns a hash of the numbers that identify the version of a file; never 0.
+pub(super) fn file_version(identity: [u64; 7]) -> u64 {
+    let mut hash = Xxh3Default::new();
+    for part in identity {
+        hash.update(&part.to_le_bytes());
+    }
+    hash.digest().max(1)
+}
+
 /// Returns a hash that differs between versions of a response; `None` if it is not an uncompressed file or stored page that
 /// any client may get.
 fn version_of(answer: &mut SubrequestResponse) -> Option<u64> {
@@ -99,12 +108,7 @@ fn version_of(answer: &mut SubrequestResponse) -> Option<u64> {
         return None;
     }
     match &answer.response.source {
-        ResponseSource::File(entry) => {
-            let file = entry.file()?;
-            let mut hash = Xxh3Default::new();
-            file.identity_parts().iter().for_each(|part| hash.update(&part.to_le_bytes()));
-            Some(hash.digest().max(1))
-        }
+        ResponseSource::File(entry) => Some(file_version(entry.file()?.identity_parts())),
         ResponseSource::Page(page) => {
             let meta = page.meta();
             if line_named(meta.lines(), b"content-encoding").is_some() {

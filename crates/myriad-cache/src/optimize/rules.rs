@@ -26,7 +26,11 @@ pub(super) struct OptimizeRules {
 }
 
 /// Compiles the settings of a location where `optimize` is on.
-pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
+pub(super) fn compile(
+    compiler: &mut dyn SettingsCompiler,
+    settings: &Settings,
+    features: &mut PlaceFeatures,
+) {
     let own = settings.feature::<OptimizeSettings>();
     if own.is_on.is_none() {
         return;
@@ -37,11 +41,16 @@ pub(super) fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, feature
     for word in &own.exclude {
         let _ = exclude.add(word);
     }
-    features.insert(OptimizeRules {
+    let rules = OptimizeRules {
         options: OptimizeOptions { limits: OptimizeLimits::default(), filters, exclude, marker: None },
         adds_policy: POLICY_FIELDS.iter().any(|name| headers::names(settings, name)),
         budget_ppm: own.budget_ppm,
-    });
+    };
+    #[cfg(feature = "image")]
+    super::image_copies::compile(compiler, settings, &rules.options, rules.budget_ppm, features);
+    #[cfg(not(feature = "image"))]
+    let _ = compiler;
+    features.insert(rules);
 }
 
 /// Returns a number that identifies the settings of the optimizer at a level, except the budget; 0 if it is off.

@@ -23,6 +23,7 @@ use tokio::time::timeout;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 use super::bundles;
+use super::core_time::CORE_TIME;
 use super::form::{form_meta, policies, refuse};
 use super::markers::MarkedPage;
 use super::own_resources::read_all;
@@ -30,11 +31,8 @@ use super::rules::OptimizeRules;
 use crate::adaptive_validity::contiguous;
 use crate::journey_step::{CacheContext, OwnedCacheContext};
 use crate::page::first_encodings;
-use crate::work_budget::{Reservation, WorkBudgets};
+use crate::work_budget::Reservation;
 
-/// Time of the threads that optimize pages (`optimize_budget`). At most two seconds are saved up; 100 ms are reserved for each
-/// page in progress.
-static CORE_TIME: WorkBudgets = WorkBudgets::new(false, 2_000.0, 100.0);
 /// Maximum number of pages that are optimized at the same time.
 const MAX_RUNNING: usize = 4;
 /// Pause in milliseconds after an attempt for which there was no time.

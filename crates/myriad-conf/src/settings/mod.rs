@@ -107,6 +107,11 @@ impl Settings {
         &self.origins[self.index(protocol)]
     }
 
+    /// Returns the settings for origins of all protocols.
+    pub fn origins(&self) -> impl Iterator<Item = &OriginSettings> {
+        self.origins.iter().map(|origin| &**origin)
+    }
+
     /// Returns the origin settings whose TLS directives (`proxy_ssl_*`) also apply to `stream`; `None` if no such
     /// protocol is registered.
     pub fn stream_origin(&self) -> Option<&OriginSettings> {

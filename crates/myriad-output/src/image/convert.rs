@@ -129,7 +129,7 @@ fn smallest_format(
 
 /// Returns whether an image may be animated. Such an image is not converted to another format only to be smaller,
 /// because only its first frame would remain.
-fn may_be_animated(kind: ImageKind, bytes: &[u8]) -> bool {
+pub(crate) fn may_be_animated(kind: ImageKind, bytes: &[u8]) -> bool {
     let contains = |text: &[u8]| bytes.windows(text.len()).any(|part| part == text);
     match kind {
         ImageKind::Jpeg => false,

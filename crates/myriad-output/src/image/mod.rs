@@ -15,6 +15,7 @@
 //! | `read`, `write` | decoders and encoders of the formats |
 //! | `decoded_image`, `size`, `error`, `interrupt` | common types; cancellation |
 //! | `colors` | color reduction |
+//! | `webp_copy`, `similarity` | smaller copies that look like the original; a measure for visible differences |
 //!
 //! This module uses no files, clocks or threads. The caller chooses the thread, because an image of many pixels takes
 //! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work
@@ -33,7 +34,9 @@ mod plan;
 mod read;
 mod request;
 mod sharpen;
+mod similarity;
 mod size;
+mod webp_copy;
 mod write;
 
 pub use convert::{ConvertedImage, make};
@@ -43,3 +46,4 @@ pub use kind::ImageKind;
 pub use metadata::ImageMetadata;
 pub use request::{ImageRequest, ImageRotation, OutputFormat, RequestedSize};
 pub use size::ImageSize;
+pub use webp_copy::{CopyRefusal, webp_copy};

@@ -10,6 +10,7 @@ use crate::image::decoded_image::DecodedImage;
 use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
+use crate::image::pixels::Pixels;
 use crate::image::request::{ImageRequest, OutputFormat};
 
 /// Encodes an image in its input format. Returns an error if that fails or the interrupt cancels.
@@ -40,4 +41,15 @@ pub(crate) fn write_as(format: OutputFormat, picture: &DecodedImage, wish: &Imag
         OutputFormat::Webp => webp::write(&picture.pixels, wish.webp_quality),
         OutputFormat::Avif => avif::write(&picture.pixels, wish.avif_quality),
     }
+}
+
+/// Encodes an image as WebP with a quality from 1 to 100; `None` if it is too large for the format, or if encoding fails.
+pub(crate) fn write_lossy_webp(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
+    webp::write(pixels, quality)
+}
+
+/// Encodes an image as WebP without changes of its visible pixels; `None` if it is too large for the format, or if encoding
+/// fails.
+pub(crate) fn write_lossless_webp(pixels: &Pixels) -> Option<Vec<u8>> {
+    webp::write_lossless(pixels)
 }

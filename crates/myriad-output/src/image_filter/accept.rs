@@ -1,11 +1,11 @@
-//! Image formats of `image_filter_format` that a client accepts (`Accept`, RFC 9110 section 12.5.1).
+//! Image formats that a client accepts (`Accept`, RFC 9110 section 12.5.1).
 
 use crate::image::OutputFormat;
 use myriad_exchange::exchange::Request;
 
-/// Returns the configured formats whose media types `Accept` names, in configured order. `*/*` does not count: a client
+/// Returns those of `formats` whose media types `Accept` names, in the same order. `*/*` does not count: a client
 /// that sends only this may not support any of them.
-pub(super) fn accepted(formats: &[OutputFormat], request: &Request) -> Vec<OutputFormat> {
+pub fn accepted(formats: &[OutputFormat], request: &Request) -> Vec<OutputFormat> {
     if formats.is_empty() {
         return Vec::new();
     }

@@ -22,5 +22,7 @@ mod task;
 
 use myriad_exchange::feature::Feature;
 
+pub use accept::accepted as accepted_formats;
+
 /// Registration of the directives `image_filter*`.
 pub const FEATURE: Feature = Feature::new("image", directives::ROWS).compiled_by(rules::compile);

@@ -85,5 +85,7 @@ pub(super) fn compile(
         pixels: image_settings.pixels,
         formats: image_settings.formats.clone(),
     });
+    // Copies of images, which the page optimizer makes, are for unchanged files only.
+    let _ = features.take::<Box<dyn ResponseHold>>();
     features.insert(images);
 }

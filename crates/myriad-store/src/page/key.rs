@@ -24,6 +24,9 @@ pub const ASSET: &[u8] = b"\0asset=";
 /// Start of the cache keys of bundles that the page optimizer makes (`optimize`), followed by the name. No other text
 /// precedes it.
 pub const BUNDLE: &[u8] = b"\0bundle=";
+/// Start of the cache keys of copies of images that the page optimizer makes, followed by the version of the image's file.
+/// No other text precedes it.
+pub const IMAGE: &[u8] = b"\0image=";
 
 /// Returns the cache key for a text that another directive than `*_cache_key` sets: the text, in which NULs are
 /// doubled.

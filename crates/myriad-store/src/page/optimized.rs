@@ -14,7 +14,13 @@ pub struct OptimizedCounts {
     pub revoked: AtomicU64,
     /// Number of bytes by which the forms are shorter than their pages, without bundles.
     pub bytes_saved: AtomicU64,
-    /// Time that the filters took, in milliseconds.
+    /// Number of copies of images.
+    pub image_copies: AtomicU64,
+    /// Number of images without a copy: it would not be smaller, or may look different.
+    pub images_unchanged: AtomicU64,
+    /// Number of bytes by which the copies are shorter than the images.
+    pub image_bytes_saved: AtomicU64,
+    /// Time that the filters and the copies of images took, in milliseconds.
     pub filter_ms: AtomicU64,
 }
 

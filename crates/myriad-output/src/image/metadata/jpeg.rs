@@ -10,8 +10,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
     while let Some((marker, segment, behind)) = segment(rest) {
         match marker {
-            // Frame: all markers of this range except DHT, JPG and DAC. It contains precision, height, width.
-            0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf => {
+            // A frame contains precision, height, width.
+            _ if is_frame(marker) => {
                 let sides = segment.get(1..5)?;
                 let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
                 size = ImageSize::new(side(2), side(0));
@@ -28,6 +28,23 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
         rest = behind;
     }
     Some((size?, orientation, bytes.len() / 20 < laden))
+}
+
+/// Returns whether the image has four components, which are the inks cyan, magenta, yellow and black.
+pub(crate) fn has_inks(bytes: &[u8]) -> bool {
+    let mut rest = bytes.get(2..).unwrap_or_default();
+    while let Some((marker, segment, behind)) = segment(rest) {
+        if is_frame(marker) {
+            return segment.get(5) == Some(&4);
+        }
+        rest = behind;
+    }
+    false
+}
+
+/// Returns whether a marker starts a frame: all markers of this range except DHT, JPG and DAC.
+fn is_frame(marker: u8) -> bool {
+    matches!(marker, 0xc0..=0xc3 | 0xc5..=0xc7 | 0xc9..=0xcb | 0xcd..=0xcf)
 }
 
 /// Scans of a file, by which the work of a decoder is estimated.

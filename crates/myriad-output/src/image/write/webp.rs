@@ -14,12 +14,23 @@ const LONGEST: u32 = 16_383;
 const EFFORT: f32 = 75.0;
 
 pub(super) fn write(pixels: &Pixels, quality: u8) -> Option<Vec<u8>> {
+    // Drawings and text with few colors are smaller in lossless form, and stay sharp.
+    if exact_palette(pixels).is_some() {
+        return write_lossless(pixels);
+    }
+    let quality = f32::from(NonZeroU8::new(quality)?.get().min(100));
+    encoded(pixels, false, quality)
+}
+
+/// Encodes an image in lossless form. The colors of transparent pixels may change.
+pub(super) fn write_lossless(pixels: &Pixels) -> Option<Vec<u8>> {
+    encoded(pixels, true, EFFORT)
+}
+
+fn encoded(pixels: &Pixels, lossless: bool, quality: f32) -> Option<Vec<u8>> {
     if pixels.size.width > LONGEST || pixels.size.height > LONGEST {
         return None;
     }
-    // Drawings and text with few colors are smaller in lossless form, and stay sharp.
-    let lossless = exact_palette(pixels).is_some();
-    let quality = if lossless { EFFORT } else { f32::from(NonZeroU8::new(quality)?.get().min(100)) };
     let writer = Encoder::from_rgba(&pixels.data, pixels.size.width, pixels.size.height);
     Some(writer.encode_simple(lossless, quality).ok()?.to_vec())
 }
