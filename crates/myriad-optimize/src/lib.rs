@@ -46,7 +46,7 @@ pub use html::scan;
 pub use limits::OptimizeLimits;
 pub use needed::needed_resources;
 pub use optimize::{OptimizedPage, optimize};
-pub use options::OptimizeOptions;
+pub use options::{OptimizeOptions, PLACE_MARKER};
 pub use page_context::PageResources;
 pub use resource::PageResource;
 pub use url::PageUrl;

@@ -2,6 +2,10 @@
 
 use crate::{Exclusions, FilterSet, OptimizeLimits};
 
+/// Start of the words with which the caller marks places of a page ([`OptimizeOptions::marker`]). A text of such words does not
+/// end the head of the page.
+pub const PLACE_MARKER: &str = "myriadhole";
+
 /// Options of the optimizer for one page.
 #[derive(Clone, Debug)]
 pub struct OptimizeOptions {
@@ -11,7 +15,7 @@ pub struct OptimizeOptions {
     pub filters: FilterSet,
     /// URLs and elements that are left unchanged.
     pub exclude: Exclusions,
-    /// Word that marks places of the page. Elements that contain the word remain in the page.
+    /// Word that marks places of the page, which starts with [`PLACE_MARKER`]. Elements that contain the word remain in the page.
     pub marker: Option<String>,
 }
 

@@ -3,6 +3,7 @@
 //! A marker is a word that does not occur in the page. The optimizer leaves words as they are, in text, attributes and
 //! scripts alike.
 
+use myriad_optimize::PLACE_MARKER;
 use myriad_script::esi::PageHoles;
 
 /// Page with markers.
@@ -20,7 +21,7 @@ impl MarkedPage {
             return Some(Self { text: text.to_vec(), holes: None, word: String::new() });
         }
         let holes = PageHoles::decode(cut, text.len() as u64)?;
-        let word = (0_u32..).map(|number| format!("myriadhole{number}x"));
+        let word = (0_u32..).map(|number| format!("{PLACE_MARKER}{number}x"));
         let word = word.into_iter().find(|word| memchr::memmem::find(text, word.as_bytes()).is_none())?;
         let mut marked = Vec::with_capacity(text.len() + holes.holes.len() * 64);
         let mut from = 0;

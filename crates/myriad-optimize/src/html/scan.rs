@@ -3,8 +3,9 @@
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken, is_blank};
+use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken};
 use crate::PageUrl;
+use crate::options::PLACE_MARKER;
 
 /// Elements whose start tags do not end the head of a page.
 const HEAD: [&str; 12] = [
@@ -101,12 +102,19 @@ pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
                 "head" => scanner.leave_head(index),
                 _ => {}
             },
-            HtmlKind::Text if !page[token.range.clone()].bytes().all(is_blank) => scanner.leave_head(index),
+            HtmlKind::Text if !is_text_of_head(&page[token.range.clone()]) => scanner.leave_head(index),
             HtmlKind::RawText => scanner.raw_text(&tokens[index - 1], token.range.clone()),
             _ => {}
         }
     }
     scanner.scan
+}
+
+/// Returns whether a text does not end the head: white space, and markers of places where nothing is inserted for most
+/// visitors.
+fn is_text_of_head(text: &str) -> bool {
+    text.split(|c: char| c.is_ascii_whitespace())
+        .all(|word| word.is_empty() || word.starts_with(PLACE_MARKER))
 }
 
 /// Returns the encoding that a page declares in a `meta` element in its first 1024 bytes, in lower case; `None` if it
@@ -326,6 +334,8 @@ mod tests {
         assert_eq!(listed("<p><script src=s></script>"), ["Script https://a.test/b/s"]);
         assert_eq!(listed("text<script src=s></script>"), ["Script https://a.test/b/s"]);
         assert_eq!((scanned("<head><link></head><p>").head_end, scanned("<title>").head_end), (2, 1));
+        assert_eq!(scanned("<head> myriadhole0x0beginmyriadhole0x0end <link></head><p>").head_end, 3);
+        assert_eq!(scanned("<head>myriadhole0x0begin a<link></head><p>").head_end, 1);
         let scan = scanned(
             "<style>a</style><script>b</script><script type=text/template>c</script><script src=d>e</script>",
         );
