@@ -259,7 +259,7 @@ impl PeerState {
     ///
     /// The average is halved for each `fail_timeout` (plus one second) in which the peer was not chosen, so that a slow
     /// peer is tried again; with `inflight`, the average age of active requests is the minimum. Values are rounded up
-    /// to the next step of 20 ms, so that similar peers count as equal; values above 5 s are 5 s.
+    /// to the next step of 20 ms, so that similar peers count as equal; the maximum is 5 s.
     pub(crate) fn estimated_time(&self, moment: MeasuredUntil, config: &PeerConfig, now: u64) -> u32 {
         let mut ms = self.average_ms(moment).load(Relaxed);
         let idle_ms = now.saturating_sub(self.checked.load(Relaxed));
@@ -268,7 +268,7 @@ impl PeerState {
             ms = ms.checked_shr(u32::try_from(halvings).unwrap_or(u32::MAX)).unwrap_or(0);
         }
         ms = ms.max(self.inflight.average_ms());
-        if ms > SLOWEST_MS { SLOWEST_MS } else { (ms / STEP_MS + 1) * STEP_MS }
+        ((ms / STEP_MS).saturating_add(1).saturating_mul(STEP_MS)).min(SLOWEST_MS)
     }
 
     /// Adds a measured time up to `moment` to its moving average with a weight of one twentieth; the first measured
@@ -525,6 +525,19 @@ mod tests {
         assert!(!peer.is_failing(&config, now));
         pauses.push(pause_after_failure(&peer, &config, now + 1_000_000));
         pauses
+    }
+
+    #[test]
+    fn estimated_time_never_decreases_with_the_average() {
+        let address = PeerAddress::parse("127.0.0.1:9000", None).expect("an address");
+        let config = PeerConfig::new(address);
+        let estimate = |average| {
+            let peer = PeerState::default();
+            peer.average_ms(MeasuredUntil::First).store(average, Relaxed);
+            peer.estimated_time(MeasuredUntil::First, &config, 0)
+        };
+        let averages = [0, 19, 20, 4979, 4980, 4999, 5000, 5001, u32::MAX];
+        assert_eq!(averages.map(estimate), [20, 20, 40, 4980, 5000, 5000, 5000, 5000, 5000]);
     }
 
     #[test]
