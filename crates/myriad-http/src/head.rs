@@ -127,6 +127,16 @@ impl RequestHead {
         Ok(())
     }
 
+    /// Sets `Host` and normalizes it like [`Self::normalize_host`]. Logs then contain `host` instead of the received value.
+    ///
+    /// # Errors
+    /// Returns [`ParseError::InvalidHost`] if `host` is invalid; the field is then set, but not normalized.
+    pub fn set_host(&mut self, host: &[u8]) -> Result<(), ParseError> {
+        self.sent_host = None;
+        self.fields.set_known(Known::Host, host);
+        self.normalize_host()
+    }
+
     /// Restores `Host` as received, for logs, if its normalization changed it.
     pub fn restore_host(&mut self) {
         if let Some(sent) = self.sent_host.take() {

@@ -1,7 +1,7 @@
 //! Execution of `more_set_input_headers` and `more_clear_input_headers`.
 
 use myriad_conf::settings::Settings;
-use myriad_http::Known;
+use myriad_http::{Known, ParseError};
 use myriad_log::LogLevel;
 use myriad_script::Template;
 
@@ -9,6 +9,7 @@ use super::settings::{HeaderEdit, MoreInputSettings};
 use myriad_exchange::exchange::{Check, CheckVerdict, Exchange, Request};
 use myriad_exchange::runtime::SettingsCompiler;
 use myriad_http::media_types::TypeSet;
+use myriad_http::uri::parse_host;
 
 /// Compiled `more_set_input_headers` and `more_clear_input_headers` of a location.
 struct MoreInputHeaders(Vec<CompiledEdit>);
@@ -49,7 +50,13 @@ impl Check for MoreInputHeaders {
             // Each directive operates on the result of the directives before it.
             if edit.applies_to(&exchange.request) {
                 for (name, value) in &edit.fields {
-                    change(exchange, name, value.as_ref(), edit.replaces_only);
+                    if let Err(error) = change(exchange, name, value.as_ref(), edit.replaces_only) {
+                        exchange.request.log(
+                            LogLevel::Info,
+                            format_args!("more_set_input_headers sets an invalid \"Host\": {error}"),
+                        );
+                        return CheckVerdict::Fail(error.status());
+                    }
                 }
             }
         }
@@ -77,33 +84,53 @@ impl CompiledEdit {
 
 /// Sets one field of the request, or removes it if the value is empty. A name with a trailing `*` removes all fields
 /// whose name begins with the text before it. With `replaces_only`, a field that the request does not have is not
-/// added. A new `Host` also becomes the host of the request. Line breaks and NUL in the value are removed. If the value
-/// cannot be evaluated, logs the error and changes nothing.
-fn change(exchange: &mut Exchange, name: &[u8], value: Option<&Template>, replaces_only: bool) {
+/// added. A new `Host` also becomes the host of the request, as for a received one: in lower case, without port and
+/// trailing dot. Without `Host`, the host of the request is the name of its server. Line breaks and NUL in the value
+/// are removed. If the value cannot be evaluated, logs the error and changes nothing.
+///
+/// # Errors
+/// Returns an error if the new value of `Host` is not a valid host.
+fn change(
+    exchange: &mut Exchange,
+    name: &[u8],
+    value: Option<&Template>,
+    replaces_only: bool,
+) -> Result<(), ParseError> {
     let mut text = Vec::new();
     if let Some(value) = value {
         let Exchange { request, frame } = &mut *exchange;
         if let Err(error) = value.eval(request, frame, &mut text) {
-            return exchange.request.log(LogLevel::Error, format_args!("more_set_input_headers: {error}"));
+            exchange.request.log(LogLevel::Error, format_args!("more_set_input_headers: {error}"));
+            return Ok(());
         }
         text.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     }
     let fields = exchange.request.received.head.fields_mut();
-    if replaces_only && fields.get(name).is_none() {
-        return;
+    if let Some(beginning) = name.strip_suffix(b"*") {
+        fields.retain(|known, _| {
+            !known.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
+        });
+    } else if replaces_only && fields.get(name).is_none() {
+        return Ok(());
+    } else if name == b"host" {
+        return set_host(&mut exchange.request, &text);
+    } else if text.is_empty() {
+        fields.remove(name);
+    } else {
+        fields.set(name, &text);
     }
-    match name.strip_suffix(b"*") {
-        Some(beginning) => {
-            fields.retain(|known, _| {
-                !known.get(..beginning.len()).is_some_and(|start| start.eq_ignore_ascii_case(beginning))
-            });
-        }
-        None if text.is_empty() => {
-            fields.remove(name);
-        }
-        None => fields.set(name, &text),
+    Ok(())
+}
+
+/// Sets `Host` and the host of the request. Without text, removes `Host`; the host is then the name of the server.
+fn set_host(request: &mut Request, text: &[u8]) -> Result<(), ParseError> {
+    if text.is_empty() {
+        request.received.head.fields_mut().remove_known(Known::Host);
+        request.route.host = request.server().name.to_vec();
+        return Ok(());
     }
-    if name == b"host" && !text.is_empty() {
-        exchange.request.route.host = text;
-    }
+    request.received.head.set_host(text)?;
+    let host = request.received.head.known(Known::Host).unwrap_or_default();
+    request.route.host = parse_host(host).map_err(|_| ParseError::InvalidHost)?.name.into_owned();
+    Ok(())
 }

@@ -230,14 +230,12 @@ fn choose_server(exchange: &mut Exchange) -> Result<(), u16> {
     };
     if let Some(authority) = authority.map(<[u8]>::to_vec) {
         // RFC 9112 section 3.2.2: the authority replaces `Host`, for this server and for origins.
-        request.received.head.fields_mut().set_known(Known::Host, &authority);
-        request.received.head.normalize_host().map_err(myriad_http::ParseError::status)?;
+        request.received.head.set_host(&authority).map_err(myriad_http::ParseError::status)?;
     }
     if let Some(host) = request.forwarded_host().map(<[u8]>::to_vec)
         && !names_a_server(request, frame)?
     {
-        request.received.head.fields_mut().set_known(Known::Host, &host);
-        request.received.head.normalize_host().map_err(myriad_http::ParseError::status)?;
+        request.received.head.set_host(&host).map_err(myriad_http::ParseError::status)?;
     }
     let sent = request.received.head.known(Known::Host);
     if let Some(sent) = sent.filter(|sent| !sent.is_empty()) {

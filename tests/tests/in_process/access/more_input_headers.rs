@@ -50,7 +50,49 @@ fn replacing_adds_nothing_and_types_are_those_of_the_request() {
 }
 
 #[test]
+fn name_with_asterisk_removes_fields_also_with_r() {
+    let fields = [("X-Foo-A", "1"), ("X-Foo-B", "1"), ("X-A", "1")];
+    let exchange = changed("more_set_input_headers -r 'X-Foo*:';", &fields);
+    assert_eq!((value(&exchange, "X-Foo-A"), value(&exchange, "X-Foo-B")), (None, None));
+    assert_eq!(value(&exchange, "X-A").as_deref(), Some("1"));
+}
+
+#[test]
 fn host_is_what_rules_and_origins_see() {
     let exchange = changed("more_set_input_headers 'Host: other.test';", &[("Host", "localhost")]);
     assert_eq!(exchange.request.route.host, b"other.test");
+}
+
+#[test]
+fn new_host_is_normalized_like_a_received_one() {
+    let directives = "more_set_input_headers 'Host: Shop.Example.:8080';";
+    let mut exchange = changed(directives, &[("Host", "LocalHost")]);
+    assert_eq!(exchange.request.route.host, b"shop.example");
+    assert_eq!(value(&exchange, "Host").as_deref(), Some("shop.example:8080"));
+    exchange.request.received.head.restore_host();
+    assert_eq!(value(&exchange, "Host").as_deref(), Some("Shop.Example.:8080"), "the value in logs");
+}
+
+#[test]
+fn received_spelling_of_replaced_host_is_not_restored() {
+    let mut exchange = changed("more_set_input_headers 'Host: other.test';", &[("Host", "LocalHost")]);
+    exchange.request.received.head.restore_host();
+    assert_eq!(value(&exchange, "Host").as_deref(), Some("other.test"));
+}
+
+#[test]
+fn invalid_host_fails_the_request() {
+    let site = TestSite::new("", "location / { more_set_input_headers \"Host: $http_x_host\"; }");
+    let mut exchange = site.exchange("/", &[("Host", "localhost"), ("X-Host", "a/b")]);
+    assert_eq!(ask(&mut exchange).result, GateResult::out(400));
+    let mut exchange = site.exchange("/", &[("Host", "localhost"), ("X-Host", "a.test")]);
+    assert!(ask(&mut exchange).result == GateResult::Admitted);
+}
+
+#[test]
+fn host_without_the_field_is_the_name_of_the_server() {
+    let directives = "server_name site.test; location / { more_clear_input_headers Host; }";
+    let mut exchange = TestSite::new("", directives).exchange("/", &[("Host", "localhost")]);
+    assert!(ask(&mut exchange).result == GateResult::Admitted);
+    assert_eq!((value(&exchange, "Host"), &*exchange.request.route.host), (None, &b"site.test"[..]));
 }
