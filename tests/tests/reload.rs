@@ -1,5 +1,7 @@
 //! Reload and quit: no request is lost, and a broken configuration changes nothing.
 
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 use std::sync::Arc;
 
 use myriad_tests::{Cached, Client, Gate, Load, Origin, Place, Request, Server, Signal, wait_for};
@@ -233,4 +235,38 @@ fn what_was_read_of_thousands_of_locations_goes_back_to_the_system() {
     // freed.
     wait_for("a small supervisor", || anonymous(server.pid()) < supervisor + 10 * MB);
     wait_for("a worker with little more than what it needs", || anonymous(worker) < small + 22 * MB);
+}
+
+/// Sets the maximum number of processes and threads of the user of the worker, `nobody`, which applies to new threads of
+/// the worker.
+fn limit_threads(server: &Server, most: u32) {
+    const NOBODY: u32 = 65_534;
+    let mut command = Command::new("prlimit");
+    command.args(["--pid", &server.workers()[0].to_string(), &format!("--nproc={most}:")]);
+    // Root needs a capability that it may lack in a container; the user of a process needs none.
+    assert!(command.uid(NOBODY).gid(NOBODY).status().expect("prlimit runs").success());
+}
+
+#[test]
+fn reload_that_cannot_start_threads_leaves_old_configuration_running() {
+    let mut place = Place::new();
+    place.set("TLS", &Place::new().port.to_string());
+    let server = Server::start_with(place, "user nobody;", &version("old"));
+    let new = "acme_issuer unreachable { uri https://127.0.0.1:1/directory; accept_terms_of_service; }
+        server {
+            listen 127.0.0.1:@PORT@;
+            listen 127.0.0.1:@TLS@ ssl;
+            server_name a.test;
+            acme_certificate unreachable;
+            ssl_certificate $acme_certificate;
+            ssl_certificate_key $acme_certificate_key;
+            location / { return 200 'version new'; }
+        }";
+    limit_threads(&server, 1);
+    server.reload(new);
+    server.log_has("Resource temporarily unavailable");
+    assert_eq!(server.get("/").text(), "version old");
+    limit_threads(&server, 4096);
+    server.reload(new);
+    wait_for("the new configuration", || server.get("/").text() == "version new");
 }

@@ -7,7 +7,7 @@ use myriad_log::ErrorLog;
 use myriad_tls::acme_client::{AcmeAgent, AgentCallbacks, LogCallback, StapleUpdater, StapleWithResolver};
 use myriad_tls::{PlannedIssuer, resolve};
 
-use myriad_exchange::runtime::{AcmePlan, PlannedStaple};
+use myriad_exchange::runtime::{AcmePlan, Runtime};
 use myriad_exchange::state_storage::SharedStateStorage;
 
 /// Running ACME agents by issuer name, and the thread that fetches OCSP responses.
@@ -17,63 +17,74 @@ pub(crate) struct AcmeAgents {
     stapler: Option<StapleUpdater>,
 }
 
+/// Threads that a configuration needs in addition to the running ones. They wait until
+/// [`AcmeAgents::apply_plan`] gives them their certificates; dropping this value stops them.
+pub(crate) struct PreparedAgents {
+    new: HashMap<String, AcmeAgent>,
+    new_stapler: Option<StapleUpdater>,
+}
+
 impl AcmeAgents {
-    /// Starts, updates or stops agents for a configuration; `None` stops all. An agent whose issuer is unchanged
-    /// continues its work, with the new certificates; an issuer that no server uses gets no new agent. Returns an error
-    /// if a thread cannot be started.
-    pub(crate) fn apply_plan(
-        &mut self,
-        plan: Option<&AcmePlan>,
+    /// Starts the threads of a configuration that are not running yet: an agent for each new or changed issuer that a
+    /// server uses, and the thread that refreshes OCSP responses. The running threads do not change.
+    ///
+    /// # Errors
+    /// Returns an error if a thread cannot be started.
+    pub(crate) fn prepare(
+        &self,
+        runtime: &Runtime,
         keeper: &SharedStateStorage,
-    ) -> std::io::Result<()> {
-        let mut before = std::mem::take(&mut self.running);
-        let Some(plan) = plan else { return Ok(()) };
-        for planned in &plan.issuers {
-            let name = planned.issuer.name.clone();
-            let outside = agent_environment(plan, planned, keeper);
-            let known = before.remove(&name).filter(|agent| agent.is_for(&planned.issuer));
-            if let Some(agent) = known {
-                agent.set(planned.slots.clone(), outside);
-                self.running.insert(name, agent);
-            } else if !planned.slots.is_empty() {
+    ) -> std::io::Result<PreparedAgents> {
+        let mut new = HashMap::new();
+        if let Some(plan) = runtime.acme.as_deref() {
+            for planned in plan.issuers.iter().filter(|planned| !planned.slots.is_empty()) {
+                let name = &planned.issuer.name;
+                if self.running.get(name).is_some_and(|agent| agent.is_for(&planned.issuer)) {
+                    continue;
+                }
                 let agent = AcmeAgent::start(
                     planned.issuer.clone(),
-                    planned.slots.clone(),
                     planned.account.clone(),
                     Arc::clone(&plan.challenges),
-                    outside,
+                    agent_environment(plan, planned, keeper),
                 )?;
-                self.running.insert(name, agent);
+                new.insert(name.clone(), agent);
             }
         }
-        Ok(())
+        let starts_stapler = self.stapler.is_none() && !runtime.staples.is_empty();
+        let new_stapler = starts_stapler.then(|| StapleUpdater::start(log_callback(&runtime.zone_log)));
+        Ok(PreparedAgents { new, new_stapler: new_stapler.transpose()? })
     }
 
-    /// Starts or updates the thread that refreshes OCSP responses; stops it if `planned` is empty. Returns an error if
-    /// the thread cannot be started.
-    pub(crate) fn refresh_staples(
+    /// Gives the agents, including the prepared ones, the certificates of the configuration, and stops those of other
+    /// issuers. An agent whose issuer is unchanged continues its work, also if no server uses the issuer any more. Does
+    /// the same for the thread that refreshes OCSP responses, which stops if no certificate has one.
+    pub(crate) fn apply_plan(
         &mut self,
-        planned: &[PlannedStaple],
-        log: &ErrorLog,
-    ) -> std::io::Result<()> {
-        if planned.is_empty() {
-            self.stapler = None;
-            return Ok(());
+        prepared: PreparedAgents,
+        runtime: &Runtime,
+        keeper: &SharedStateStorage,
+    ) {
+        let mut available = std::mem::take(&mut self.running);
+        available.extend(prepared.new);
+        if let Some(plan) = runtime.acme.as_deref() {
+            for planned in &plan.issuers {
+                let known = available.remove(&planned.issuer.name);
+                if let Some(agent) = known.filter(|agent| agent.is_for(&planned.issuer)) {
+                    agent.set(planned.slots.clone(), agent_environment(plan, planned, keeper));
+                    self.running.insert(planned.issuer.name.clone(), agent);
+                }
+            }
         }
-        let log = log.clone();
-        let log: LogCallback =
-            Arc::new(move |level, message| log.write(level, None, format_args!("{message}")));
-        let stapler = match self.stapler.take() {
-            Some(stapler) => stapler,
-            None => StapleUpdater::start(Arc::clone(&log))?,
-        };
-        let stapled = planned.iter().map(|planned| StapleWithResolver {
-            staple: Arc::clone(&planned.staple),
-            resolve: resolve(planned.resolver.clone()),
-        });
-        stapler.set(stapled.collect(), log);
-        self.stapler = Some(stapler);
-        Ok(())
+        let stapler = self.stapler.take().or(prepared.new_stapler);
+        self.stapler = stapler.filter(|_| !runtime.staples.is_empty());
+        if let Some(stapler) = &self.stapler {
+            let stapled = runtime.staples.iter().map(|planned| StapleWithResolver {
+                staple: Arc::clone(&planned.staple),
+                resolve: resolve(planned.resolver.clone()),
+            });
+            stapler.set(stapled.collect(), log_callback(&runtime.zone_log));
+        }
     }
 
     /// Stops all agents and the refresh of OCSP responses. Work in progress is cancelled.
@@ -83,33 +94,25 @@ impl AcmeAgents {
     }
 }
 
+/// Returns a callback that writes to `log`, without the context of a request.
+fn log_callback(log: &ErrorLog) -> LogCallback {
+    let log = log.clone();
+    Arc::new(move |level, message| log.write(level, None, format_args!("{message}")))
+}
+
 fn agent_environment(
     plan: &AcmePlan,
     planned: &PlannedIssuer,
     keeper: &SharedStateStorage,
 ) -> AgentCallbacks {
-    let log = plan.log.clone();
     let (keeper, state) = (keeper.clone(), planned.state.clone());
     AgentCallbacks {
-        log: Arc::new(move |level, message| log.write(level, None, format_args!("{message}"))),
+        log: log_callback(&plan.log),
         store: Arc::new(move |name, bytes| {
             if let Some(folder) = &state {
                 keeper.save_file(&folder.join(name), bytes);
             }
         }),
         resolve: resolve(plan.resolver.clone()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn site_without_certificates_has_no_agents() {
-        let mut agents = AcmeAgents::default();
-        agents.refresh_staples(&[], &ErrorLog::new(Vec::new())).expect("no thread is needed");
-        assert!(agents.running.is_empty() && agents.stapler.is_none());
-        agents.stop();
     }
 }

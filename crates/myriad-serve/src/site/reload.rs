@@ -38,11 +38,12 @@ impl RunningSite {
         let (runtime, streams) = run_on_temporary_thread(|| compile::compile_all(model, surroundings))
             .map_err(StartError::Configuration)?;
         open_zones(&runtime, &self.disks, &inherited.keeper);
+        // A failure after the workers have the new configuration could not be undone.
+        let prepared_agents = inner.agents.prepare(&runtime, &inherited.keeper)?;
         inner.cluster.apply_config(model, &inherited.prefix, &runtime)?;
         let tunnels_end = *self.shutdown_timeout.lock();
         run_on_workers(&inner.workers, (&runtime, streams.as_ref()), &sockets, &mut inner.quic, tunnels_end)?;
-        inner.agents.apply_plan(runtime.acme.as_deref(), &inherited.keeper)?;
-        inner.agents.refresh_staples(&runtime.staples, &runtime.zone_log)?;
+        inner.agents.apply_plan(prepared_agents, &runtime, &inherited.keeper);
         inner.retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
         let issuers = runtime.acme.iter().flat_map(|plan| &plan.issuers);
         inner.retained.acme.retain_only(issuers.flat_map(|planned| &planned.slots));

@@ -147,11 +147,11 @@ impl RunningSite {
             disks: disks.clone(),
             workers: workers.iter().map(|worker| worker.commands.clone()).collect(),
         };
+        let mut agents = AcmeAgents::default();
+        let prepared_agents = agents.prepare(&runtime, &inherited.keeper)?;
         run_on_workers(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         inherited.relay.start_reading_inbox()?;
-        let mut agents = AcmeAgents::default();
-        agents.apply_plan(runtime.acme.as_deref(), &inherited.keeper)?;
-        agents.refresh_staples(&runtime.staples, &runtime.zone_log)?;
+        agents.apply_plan(prepared_agents, &runtime, &inherited.keeper);
         retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
         let watching = MemoryWatcherHandle::begin(subject, &runtime, model.main.memory_limit)?;
         retained.generations += 1;

@@ -86,17 +86,15 @@ enum AgentTask {
 }
 
 impl AcmeAgent {
-    /// Starts the thread of an issuer. `account` is the stored account key in PEM, if there is one. Slots may already
-    /// contain certificates. Fails if the thread cannot be started.
+    /// Starts the thread of an issuer, without certificates: [`Self::set`] adds them. `account` is the stored account key
+    /// in PEM, if there is one. Fails if the thread cannot be started.
     pub fn start(
         issuer: Issuer,
-        slots: Vec<Arc<CertificateSlot>>,
         account: Option<Zeroizing<Vec<u8>>>,
         challenges: Arc<PendingChallenges>,
         outside: AgentCallbacks,
     ) -> std::io::Result<Self> {
-        let entries = slots.into_iter().map(|slot| ScheduledCertificate::new(slot, now_s())).collect();
-        let state = Mutex::new(AgentState { callbacks: outside, entries, stopped: false });
+        let state = Mutex::new(AgentState { callbacks: outside, entries: Vec::new(), stopped: false });
         let shared = Arc::new(AgentShared { state, changed: Condvar::new() });
         let worker = AgentThread {
             shared: Arc::clone(&shared),
@@ -115,9 +113,9 @@ impl AcmeAgent {
         self.issuer == *issuer
     }
 
-    /// Replaces the agent's list of certificates and its callbacks. Certificates without failures retain their
-    /// schedule; the others are scheduled as at the start of the agent, because the configuration may have been
-    /// corrected.
+    /// Replaces the agent's list of certificates and its callbacks. Slots may already contain certificates. Certificates
+    /// without failures retain their schedule; new ones and those with failures, whose configuration may have been
+    /// corrected, are ordered immediately if the slot is empty, and otherwise within their renewal window.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();
         let now = now_s();
