@@ -228,16 +228,15 @@ impl FileIndex {
         }
     }
 
-    /// Marks all files of a key as removed and cancels its pending writes. Returns the number of pages.
+    /// Marks all files of a key as removed and cancels its pending writes. Returns the number of pages in these files;
+    /// until the search at startup is complete, pages in files that are not in the index are not counted.
     pub(crate) fn remove_key(&mut self, key: &[u8], hash: u128) -> usize {
         self.writes.remove_key(hash);
-        let count = match self.key_file(hash) {
-            None => 0,
-            Some(filed) if filed.role == FileRole::Marker => self.variants(hash).count(),
-            Some(_) => 1,
-        };
+        let count = self.files_of_hash(hash).filter(|filed| filed.role != FileRole::Marker).count();
         if count > 0 || !self.complete || self.key_file(hash).is_some() {
             self.doom_unknown(FileName::of_key(key), hash);
+            // The marker of these variants may not be in the index yet.
+            self.doom_variants(hash);
         }
         count
     }
