@@ -90,9 +90,9 @@ impl VtsPage {
                 let le = seconds(*bound);
                 self.line(&format!("{histogram}_bucket"), &format!("{labels},le=\"{le}\""), count);
             }
-            self.line(&format!("{histogram}_bucket"), &format!("{labels},le=\"+Inf\""), sums.requests);
+            self.line(&format!("{histogram}_bucket"), &format!("{labels},le=\"+Inf\""), durations.count);
             self.line(&format!("{histogram}_sum"), labels, seconds(durations.sum_ms));
-            self.line(&format!("{histogram}_count"), labels, sums.requests);
+            self.line(&format!("{histogram}_count"), labels, durations.count);
         }
     }
 

@@ -48,9 +48,10 @@ pub struct TrafficCounts {
     pub(super) response: Option<Box<Durations>>,
 }
 
-/// Sum, latest values and histogram of durations.
+/// Number, sum, latest values and histogram of durations.
 #[derive(Debug)]
 pub(super) struct Durations {
+    pub(super) count: Counter,
     pub(super) sum_ms: Counter,
     pub(super) times: LastTimes,
     /// Upper bounds of the histogram in milliseconds, ascending.
@@ -62,6 +63,7 @@ pub(super) struct Durations {
 impl Durations {
     fn new(bounds: &Arc<[u64]>) -> Self {
         Self {
+            count: Counter::default(),
             sum_ms: Counter::default(),
             times: LastTimes::default(),
             bounds: Arc::clone(bounds),
@@ -70,6 +72,7 @@ impl Durations {
     }
 
     fn add(&self, at_ms: u64, duration_ms: u64) {
+        self.count.add(1);
         self.sum_ms.add(duration_ms);
         self.times.add(at_ms, duration_ms);
         for (bound, within) in self.bounds.iter().zip(&self.within) {

@@ -32,6 +32,9 @@ pub struct TrafficSums {
 /// Durations, summed over workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct DurationSums {
+    /// Number of durations. Less than the number of requests if some had none: an attempt that another attempt followed
+    /// has no request time, and one without a response has no response time.
+    pub count: u64,
     /// Sum of all durations, in milliseconds.
     pub sum_ms: u64,
     /// Latest durations, at most [`LAST_TIMES`]: end time (milliseconds since the epoch) and duration (milliseconds),
@@ -47,6 +50,7 @@ impl DurationSums {
         let mut times = Vec::new();
         durations.times.append(&mut times);
         self.add(&Self {
+            count: durations.count.get(),
             sum_ms: durations.sum_ms.get(),
             times,
             buckets: durations.bounds.iter().copied().zip(counts).collect(),
@@ -54,6 +58,7 @@ impl DurationSums {
     }
 
     fn add(&mut self, other: &Self) {
+        self.count += other.count;
         self.sum_ms += other.sum_ms;
         self.times.extend_from_slice(&other.times);
         self.times.sort_unstable();
@@ -170,6 +175,7 @@ mod tests {
         assert_eq!((a.request.sum_ms, &*a.request.times), (10, &[(900, 3), (1000, 7)][..]));
         assert_eq!(a.request.buckets, [(5, 1), (50, 2)]);
         assert_eq!((b.classes, b.response.sum_ms), ([0; 5], 0));
+        assert_eq!((a.request.count, b.request.count, b.response.count), (2, 1, 0), "b is no origin");
     }
 
     #[test]

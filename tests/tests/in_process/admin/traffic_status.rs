@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use myriad_exchange::exchange::Request;
 use myriad_exchange::{counting, traffic};
 use myriad_net::SentReport;
 use myriad_policy::CacheStatus;
@@ -14,7 +15,13 @@ const STATUS: &str = "location /status { vhost_traffic_status_display; }";
 
 /// Counts a finished request with this target, host and status.
 fn finish(site: &TestSite, target: &str, host: &str, status: u16) {
+    finish_with(site, target, host, status, |_| {});
+}
+
+/// Counts a finished request like [`finish`], after `change` has changed it.
+fn finish_with(site: &TestSite, target: &str, host: &str, status: u16, change: impl FnOnce(&mut Request)) {
     let mut exchange = site.exchange(target, &[]);
+    change(&mut exchange.request);
     exchange.request.route.host = host.into();
     let at_ms = exchange.request.received.at_ms;
     exchange.request.outcome.finished_ms = at_ms + 30;
@@ -153,6 +160,27 @@ fn histograms_and_averages_follow_their_directives() {
         "nginx_vts_server_request_duration_seconds_sum{host=\"*\"} 0.030",
     ] {
         assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+    }
+}
+
+#[test]
+fn histograms_of_origins_count_the_attempts_that_have_a_duration() {
+    let http = format!("{ZONE} vhost_traffic_status_histogram_buckets 0.005 0.03;");
+    let site = TestSite::new(&http, STATUS);
+    finish_with(&site, "/", "x", 200, |request| {
+        let attempts = &request.origin_mut().attempts;
+        attempts.record_unresolved("php");
+        attempts.record_unresolved("php");
+    });
+    let text = send_request(&site, "GET /status/format/prometheus", &[]).text;
+    let labels = "upstream=\"::nogroups\",backend=\"php\"";
+    for (what, count) in [("request", 1), ("response", 2)] {
+        for line in [
+            format!("nginx_vts_upstream_{what}_duration_seconds_bucket{{{labels},le=\"+Inf\"}} {count}"),
+            format!("nginx_vts_upstream_{what}_duration_seconds_count{{{labels}}} {count}"),
+        ] {
+            assert!(text.lines().any(|known| known == line), "{line}\n{text}");
+        }
     }
 }
 
