@@ -147,6 +147,42 @@ fn chatter(name: &'static str) -> (String, Arc<AtomicBool>) {
     (address, is_sick)
 }
 
+/// Creates a self-signed certificate for a host.
+fn certificate_of(host: &str, place: &Place) {
+    let made = Command::new("openssl")
+        .args(["req", "-x509", "-nodes", "-days", "2", "-subj", &format!("/CN={host}")])
+        .args(["-addext", &format!("subjectAltName=DNS:{host}")])
+        .args(["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-keyout"])
+        .arg(place.path("own.key"))
+        .arg("-out")
+        .arg(place.path("own.crt"))
+        .output()
+        .expect("openssl runs");
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+}
+
+#[test]
+fn check_of_stream_verifies_the_name_that_sessions_verify() {
+    for name in ["proxy_ssl_name backend.test:443;", "set $peer backend.test; proxy_ssl_name $peer;"] {
+        let place = Place::new();
+        certificate_of("backend.test", &place);
+        let stream = format!(
+            "stream {{
+                upstream pair {{ server unix:@DIR@/peer.sock; }}
+                server {{ listen unix:@DIR@/peer.sock ssl; return here;
+                    ssl_certificate @DIR@/own.crt; ssl_certificate_key @DIR@/own.key; }}
+                server {{ listen 127.0.0.1:@PORT@; proxy_pass pair; {name}
+                    proxy_ssl on; proxy_ssl_verify on; proxy_ssl_trusted_certificate @DIR@/own.crt;
+                    health_check interval=20ms mandatory; }} }}"
+        );
+        let main = place.fill(&stream);
+        let server = Server::start_with(place, &main, "");
+        let address = server.fill("unix:@DIR@/peer.sock");
+        wait_for(name, || state_of(&server, &address) == "up");
+        assert_eq!(String::from_utf8_lossy(&Client::connect(server.port).rest()), "here", "{name}");
+    }
+}
+
 #[test]
 fn streams_are_checked_by_what_is_sent_and_expected() {
     let ((one, _), (two, is_sick)) = (chatter("one"), chatter("two"));

@@ -2,19 +2,24 @@
 
 use std::future::Future;
 use std::io;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::rc::{Rc, Weak};
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use myriad_exchange::runtime::ServerId;
+use myriad_net::Connection;
 use myriad_upstream::{
-    Affinity, Attempts, CheckRules, DialOptions, HealthLogger, OriginTls, Probe, ProbeResult, ProbeTarget,
+    Affinity, Attempts, CheckRules, DialOptions, HealthLogger, Probe, ProbeResult, ProbeTarget,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use super::StreamCheck;
 use crate::stream::runtime::{StreamContent, StreamGroup, StreamServer, WorkerStreams};
+use crate::stream::session::StreamSession;
+use crate::stream::{target, tcp};
 
 /// Number of response bytes after which a health check stops reading from a TCP peer; maximum size of a UDP peer's
 /// response that is compared with `expect`.
@@ -75,7 +80,7 @@ impl Probe for StreamProbe {
                 if check.check.udp {
                     probe_udp(&streams, check, peer).await
                 } else {
-                    probe_tcp(&streams, server, check, peer).await
+                    probe_tcp(&streams, self.server as ServerId, check, peer).await
                 }
             };
             match tokio::time::timeout(longest, asked).await {
@@ -89,12 +94,15 @@ impl Probe for StreamProbe {
 }
 
 async fn probe_tcp(
-    streams: &WorkerStreams,
-    server: &StreamServer,
+    streams: &Rc<WorkerStreams>,
+    server: ServerId,
     check: &StreamCheck,
     peer: &ProbeTarget,
 ) -> ProbeResult {
-    let mut connection = match peer.connect(&streams.worker.origins, &dial(server, check)).await {
+    let Ok(options) = dial_options(streams, server, check) else {
+        return ProbeResult::Failed("the options of the connection could not be evaluated".to_owned());
+    };
+    let mut connection = match peer.connect(&streams.worker.origins, &options).await {
         Ok(connection) => connection,
         Err(error) => return ProbeResult::of_error(&error),
     };
@@ -148,28 +156,29 @@ fn failed_finding(call: &str, error: &io::Error) -> ProbeResult {
     ProbeResult::Failed(format!("{call}() failed ({error})"))
 }
 
-/// Returns the options of a check's connection, which has no client.
-fn dial(server: &StreamServer, check: &StreamCheck) -> DialOptions {
-    let tls = server.peer_tls.as_ref().map(|tls| OriginTls {
-        config: Arc::clone(&tls.config),
-        name: String::from_utf8_lossy(tls.name.as_static().unwrap_or_default()).into(),
-        check: tls.check.clone(),
-        identity: tls.id | 1,
-    });
-    DialOptions {
+/// Returns the options of a check's connection: those of a session without a client, whose variables have the values of
+/// a connection from 127.0.0.1. Fails if `proxy_bind` is invalid, the client certificate cannot be loaded, or a value
+/// with variables cannot be evaluated; the session has logged the reason unless a value could not be evaluated.
+fn dial_options(
+    streams: &Rc<WorkerStreams>,
+    server: ServerId,
+    check: &StreamCheck,
+) -> Result<DialOptions, u16> {
+    let local = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let connection = Connection::for_internal_request(0, local, None);
+    let session = StreamSession::new(Rc::clone(streams), connection, server, false);
+    tcp::set_variables(&session)?;
+    let settings = &session.server().settings;
+    Ok(DialOptions {
         affinity: Affinity::None,
-        bind: None,
-        connect_ms: server.settings.connect_timeout.min(check.timeout_ms),
+        bind: target::bind_address(&session)?,
+        connect_ms: settings.connect_timeout.min(check.timeout_ms),
         keepalive: false,
-        preface: if server.settings.sends_proxy_header {
-            Bytes::from_static(NO_CLIENT)
-        } else {
-            Bytes::new()
-        },
-        tls,
+        preface: if settings.sends_proxy_header { Bytes::from_static(NO_CLIENT) } else { Bytes::new() },
+        tls: target::peer_tls(&session)?,
         next: false,
         tries: 1,
         next_timeout_ms: 0,
         attempts: Attempts::new(),
-    }
+    })
 }
