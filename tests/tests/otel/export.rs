@@ -2,6 +2,8 @@
 
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::SeqCst};
 
 use myriad_tests::{HttpOrigin, Php, Place, Request, Server, Signal, signal, wait_for};
 use serde_json::Value;
@@ -438,4 +440,42 @@ fn openssl(place: &Place, arguments: &str) {
         .output()
         .expect("openssl runs");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn outage_after_a_rejected_batch_is_logged_again() {
+    let status = Arc::new(AtomicU16::new(503));
+    let sent = Arc::clone(&status);
+    let collector = HttpOrigin::start(move |call| {
+        call.answer(&format!("HTTP/1.1 {} X", sent.load(SeqCst)), "");
+    });
+    let http = format!(
+        "otel_exporter {{ endpoint http://{}/v1/traces; interval 20ms; }} otel_trace on;
+        server {{ listen 127.0.0.1:@PORT@; location / {{ return 204; }} }}",
+        collector.address
+    );
+    let server = Server::start(Place::new(), &http);
+    let count = |text: &str| server.read("error.log").matches(text).count();
+    server.get("/");
+    server.log_has("is unavailable (");
+    status.store(400, SeqCst);
+    server.log_has("rejected 1 spans (status 400)");
+    assert_eq!(count("is available again"), 1);
+    status.store(503, SeqCst);
+    server.get("/");
+    wait_for("the second outage", || count("is unavailable (") == 2);
+    status.store(200, SeqCst);
+    wait_for("its end", || count("is available again") == 2);
+}
+
+#[test]
+fn resource_that_is_not_utf8_is_refused() {
+    let server = Server::start(Place::new(), "server { listen 127.0.0.1:@PORT@; }");
+    for directive in ["otel_service_name", "otel_resource_attr name"] {
+        let text = [b"events {} http { ", directive.as_bytes(), b" '\xff'; }"].concat();
+        server.write("myriad.conf", text);
+        let tested = server.test_configuration();
+        let message = String::from_utf8_lossy(&tested.stderr).into_owned();
+        assert!(message.contains("the attribute is not valid UTF-8"), "{directive}: {message}");
+    }
 }

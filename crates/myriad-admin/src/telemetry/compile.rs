@@ -14,9 +14,10 @@ use crate::telemetry::location_tracing::LocationTracing;
 use crate::telemetry::settings::OtelSettings;
 use crate::telemetry::tracing_rules::{TraceCondition, TracingRules};
 
-/// Reports values of `otel_resource_attr` that are not UTF-8.
+/// Reports values of `otel_resource_attr` and `otel_service_name` that are not UTF-8.
 pub(crate) fn check(http: &HttpConf, errors: &mut Vec<Diagnostic>) {
-    for (_, value) in &http.settings.feature::<OtelSettings>().resource {
+    let own = http.settings.feature::<OtelSettings>();
+    for value in own.resource.iter().map(|(_, value)| value).chain(&own.service_name) {
         if value.as_str().is_none() {
             errors.push(Diagnostic::error(value.span, "the attribute is not valid UTF-8"));
         }

@@ -86,6 +86,11 @@ impl ExportLog<'_> {
     ) {
         let to = &self.collector;
         self.dropped += dropped;
+        let is_unavailable = matches!(outcome, Err(ExportFailure::Unavailable(_)));
+        if self.is_unavailable && !is_unavailable {
+            self.is_unavailable = false;
+            self.log.write(LogLevel::Notice, None, format_args!("OTel: {to} is available again"));
+        }
         match outcome {
             Err(ExportFailure::Unavailable(why)) if self.is_unavailable => drop(why),
             Err(ExportFailure::Unavailable(why)) => {
@@ -103,9 +108,6 @@ impl ExportLog<'_> {
                 if let Some((count, why)) = rejected {
                     let text = format_args!("OTel: {to} rejected {count} spans of a batch ({why})");
                     self.log.write(LogLevel::Warn, None, text);
-                }
-                if std::mem::take(&mut self.is_unavailable) {
-                    self.log.write(LogLevel::Notice, None, format_args!("OTel: {to} is available again"));
                 }
                 let dropped = std::mem::take(&mut self.dropped);
                 if dropped > 0 {
