@@ -199,13 +199,17 @@ impl LeakSamples {
         true
     }
 
-    /// Records that a check no longer waits for its time. `is_started` is false if the check was given up, so that the
-    /// page can be checked later.
-    pub fn end_wait(&self, key: &[u8], is_started: bool) {
+    /// Records that a check with this cause no longer waits for its time. `is_started` is false if the check was given
+    /// up: the page can then be checked later, and its place in the hourly share is available for another page.
+    pub fn end_wait(&self, key: &[u8], cause: SampleCause, is_started: bool) {
         let mut state = self.state.lock();
         state.waiting = state.waiting.saturating_sub(1);
         if !is_started {
             state.checked.remove(&self.hash(key));
+            if matches!(cause, SampleCause::Sample(_)) {
+                // The next call of `admits` applies the maximum.
+                state.allowed += 1.0;
+            }
         }
     }
 
@@ -384,14 +388,28 @@ mod tests {
         let samples = LeakSamples::default();
         let check = |key: &[u8], now| samples.begin_check(key, SampleCause::SecondHit, || 1, now);
         assert!(check(b"/a", 0) && !check(b"/a", CHECK_PAUSE_MS - 1) && check(b"/a", CHECK_PAUSE_MS));
-        samples.end_wait(b"/a", false);
+        samples.end_wait(b"/a", SampleCause::SecondHit, false);
         assert!(check(b"/a", CHECK_PAUSE_MS + 1), "the check was given up");
         for number in 0..MAX_WAITING {
             check(number.to_string().as_bytes(), 0);
         }
         assert!(!check(b"/last", 0));
-        samples.end_wait(b"/a", true);
+        samples.end_wait(b"/a", SampleCause::SecondHit, true);
         assert!(check(b"/last", 0));
+    }
+
+    #[test]
+    fn check_that_was_given_up_does_not_use_the_hourly_share() {
+        let samples = LeakSamples::default();
+        let cause = SampleCause::Sample(10_000);
+        let check = |key: &[u8]| samples.begin_check(key, cause, || 100, 0);
+        for _ in 0..3 {
+            assert!(check(b"/a") && !check(b"/b"), "one page per hour");
+            samples.end_wait(b"/a", cause, false);
+        }
+        assert!(check(b"/b"));
+        samples.end_wait(b"/b", cause, true);
+        assert!(!check(b"/a"));
     }
 
     #[test]
@@ -400,8 +418,9 @@ mod tests {
         let mut checked = 0;
         for second in 0..3600_u64 {
             let key = second.to_le_bytes();
-            if samples.begin_check(&key, SampleCause::Sample(10_000), || 1000, second * 1000) {
-                samples.end_wait(&key, true);
+            let cause = SampleCause::Sample(10_000);
+            if samples.begin_check(&key, cause, || 1000, second * 1000) {
+                samples.end_wait(&key, cause, true);
                 checked += 1;
             }
         }

@@ -82,9 +82,9 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
         return;
     }
     if zone.leaks.admits_sample(request.client(), now_ms()) {
-        page_check::start(exchange, cached, rules);
+        page_check::start(exchange, cached, rules, cause);
     } else {
-        zone.leak_samples.end_wait(key, false);
+        zone.leak_samples.end_wait(key, cause, false);
     }
 }
 

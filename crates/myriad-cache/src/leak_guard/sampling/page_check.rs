@@ -12,7 +12,7 @@ use myriad_policy::{
     Canary, LeakSampling, RequestInput, StableRendering, VaryRule, other_browser, special_fields,
 };
 use myriad_store::KeyRef;
-use myriad_store::page::{Page, PageZone, write_variant};
+use myriad_store::page::{Page, PageZone, SampleCause, write_variant};
 
 use super::cause::find_cause;
 use super::origin_time::ORIGIN_TIME;
@@ -34,6 +34,7 @@ const BUDGET_PAUSE: Duration = Duration::from_secs(5);
 struct WaitingCheck {
     zone: Arc<PageZone>,
     key: Box<[u8]>,
+    cause: SampleCause,
     is_started: bool,
 }
 
@@ -45,16 +46,17 @@ impl WaitingCheck {
 
 impl Drop for WaitingCheck {
     fn drop(&mut self) {
-        self.zone.leak_samples.end_wait(&self.key, self.is_started);
+        self.zone.leak_samples.end_wait(&self.key, self.cause, self.is_started);
     }
 }
 
 /// Starts the check of the page that a request got, after the configured delay. The page is not checked if it is no
 /// longer fresh then, cannot be verified, or the budget is used up for about a minute.
-pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSampling) {
+pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSampling, cause: SampleCause) {
     let waiting = WaitingCheck {
         zone: Arc::clone(&cached.cache.zone),
         key: exchange.request.cache.key.as_slice().into(),
+        cause,
         is_started: false,
     };
     let prober = Prober::new(exchange.snapshot(), cached.to_owned());
