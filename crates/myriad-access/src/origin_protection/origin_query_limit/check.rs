@@ -179,13 +179,13 @@ fn canonical(path: &[u8]) -> Vec<u8> {
 /// Returns the path and the query with only the arguments named in `keep`; `None` if no argument would be removed.
 /// Slashes and backslashes at the start of the path become one slash.
 fn strip_query(path: &[u8], query: &[u8], keep: &[Box<[u8]>]) -> Option<Vec<u8>> {
+    let is_kept = |argument: &&[u8]| keep.iter().any(|name| **name == *name_of(argument));
     let arguments = query.split(|byte| *byte == b'&').filter(|argument| !argument.is_empty());
-    let retained: Vec<_> =
-        arguments.filter(|argument| keep.iter().any(|name| **name == *name_of(argument))).collect();
-    let retained_query = retained.join(&b'&');
-    if retained_query == query {
+    let (retained, removed): (Vec<_>, Vec<_>) = arguments.partition(is_kept);
+    if removed.is_empty() {
         return None;
     }
+    let retained_query = retained.join(&b'&');
     // A redirect to a path that begins with `//` would lead to another host.
     let start = path.iter().position(|byte| !matches!(byte, b'/' | b'\\')).unwrap_or(path.len());
     let mut url = vec![b'/'];
@@ -228,6 +228,7 @@ mod tests {
         assert_eq!(url("/\\evil.test/", "a").as_deref(), Some("/evil.test/"));
         assert_eq!(url("/", "a").as_deref(), Some("/"));
         assert_eq!(url("/", "page=2&p=1"), None);
+        assert_eq!(url("/", "page=2&&p=1&"), None, "no argument is removed");
     }
 
     #[test]
