@@ -255,9 +255,6 @@ pub struct SentReport {
     pub chunked: bool,
     /// Set if the whole response was sent (`$request_completion`).
     pub complete: bool,
-    /// Set if the response is incomplete because the client closed the connection, cancelled the response, timed out or
-    /// was too slow. On HTTP/2 not set if the server reset the stream because its flow-control window stayed closed.
-    pub client_closed: bool,
     /// Set if bytes of the request arrived before the response to the previous request was finished (`$pipe`).
     pub pipelined: bool,
     /// Bytes of the request, head and body (`$request_length`).

@@ -211,7 +211,6 @@ impl<S: Service> ExchangeParts<S> {
             body_bytes: progress.written.saturating_sub(progress.head),
             bytes: progress.written,
             complete: progress.complete,
-            client_closed: progress.client_closed,
             pipelined: buffers.pipelined,
             keep_alive: !response.close,
             chunked: response.chunked,

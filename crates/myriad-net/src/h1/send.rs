@@ -31,7 +31,6 @@ pub(super) struct SendProgress {
     /// Response bytes written to the socket, including the head.
     pub(super) written: u64,
     pub(super) complete: bool,
-    pub(super) client_closed: bool,
     /// Time of the first written byte, in microseconds of the process clock; 0 if nothing was written or the response
     /// was written with one `writev`.
     pub(super) first_us: u64,
@@ -97,22 +96,21 @@ pub(super) fn try_send<T>(
         *slot = IoSlice::new(bytes);
     }
     let mut cx = Context::from_waker(Waker::noop());
-    let progress = |written: usize, complete, client_closed| SendProgress {
+    let progress = |written: usize, complete| SendProgress {
         head: head as u64,
         written: written as u64,
         complete,
-        client_closed,
         first_us: 0,
         timed_out: false,
         too_slow: false,
     };
     match connection.socket.poll_write(&mut cx, &io[..=slices.len()]) {
-        Poll::Ready(Ok(written)) if written == total => Some(progress(written, true, false)),
+        Poll::Ready(Ok(written)) if written == total => Some(progress(written, true)),
         Poll::Ready(Ok(written)) => {
             response.sent_already = written;
             None
         }
-        Poll::Ready(Err(_)) => Some(progress(0, false, true)),
+        Poll::Ready(Err(_)) => Some(progress(0, false)),
         Poll::Pending => None,
     }
 }
@@ -232,10 +230,10 @@ impl ResponseWriter {
             } else if matches!(self.source, WriterSource::File { left: 1.., .. }) {
                 self.poll_file(connection, cx)
             } else if self.failed || self.is_finished() {
-                return Poll::Ready(self.progress(!self.failed, false));
+                return Poll::Ready(self.progress(!self.failed));
             } else if connection.socket.poll_closed(cx).is_ready() {
                 // No data is available and the client has closed the connection.
-                return Poll::Ready(self.progress(false, true));
+                return Poll::Ready(self.progress(false));
             } else {
                 if self.record_written(connection, 0, terms) {
                     return Poll::Ready(self.too_slow());
@@ -252,10 +250,10 @@ impl ResponseWriter {
                         return Poll::Ready(self.too_slow());
                     }
                 }
-                Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false, true)),
+                Poll::Ready(Err(_)) => return Poll::Ready(self.progress(false)),
                 // While a rate limit delays the response, no write would detect a closed connection.
                 Poll::Pending if self.pace.is_some() && connection.socket.poll_closed(cx).is_ready() => {
-                    return Poll::Ready(self.progress(false, true));
+                    return Poll::Ready(self.progress(false));
                 }
                 Poll::Pending if self.is_paced => {
                     return if self.record_written(connection, 0, terms) {
@@ -269,7 +267,7 @@ impl ResponseWriter {
                     let lapse =
                         self.patience.poll(&connection.deadline, terms, &|| connection.acked_bytes(), cx);
                     return Poll::Ready(match ready!(lapse) {
-                        TimeoutReason::Idle => SendProgress { timed_out: true, ..self.progress(false, true) },
+                        TimeoutReason::Idle => SendProgress { timed_out: true, ..self.progress(false) },
                         TimeoutReason::BelowMinRate => self.too_slow(),
                     });
                 }
@@ -285,12 +283,11 @@ impl ResponseWriter {
         }
     }
 
-    fn progress(&self, complete: bool, client_closed: bool) -> SendProgress {
+    fn progress(&self, complete: bool) -> SendProgress {
         SendProgress {
             head: self.head,
             written: self.written,
             complete,
-            client_closed,
             first_us: self.first_us,
             timed_out: false,
             too_slow: false,
@@ -305,7 +302,7 @@ impl ResponseWriter {
     }
 
     fn too_slow(&self) -> SendProgress {
-        SendProgress { too_slow: true, ..self.progress(false, true) }
+        SendProgress { too_slow: true, ..self.progress(false) }
     }
 
     /// Ends the postponement once enough bytes or the whole response are available. A response that has failed by then

@@ -169,7 +169,6 @@ pub(super) fn sent_report(
         body_bytes: over.sent.body,
         bytes: over.sent.head + over.sent.body + over.sent.framing,
         complete: over.complete,
-        client_closed: over.by_client,
         pipelined: false,
         keep_alive: true,
         chunked: false,

@@ -221,10 +221,6 @@ impl<T> ResponseSender<T> {
             body_bytes: (self.written - head).saturating_sub(self.framing),
             bytes: self.written,
             complete: ended == ResponseEnd::Whole,
-            client_closed: matches!(
-                ended,
-                ResponseEnd::Cancelled | ResponseEnd::TimedOut | ResponseEnd::TooSlow
-            ),
             keep_alive: true,
             first_us: self.first_us,
             ..SentReport::default()
