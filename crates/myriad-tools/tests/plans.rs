@@ -3,7 +3,7 @@
 
 use myriad_tools::tune::{
     ApacheSetup, ConfigFile, DatabaseKind, DatabaseServer, InstalledPhp, MIB, MachineFacts, Mpm,
-    ObjectCacheServer, PhpWorkerSize, TuningPlan, parse_amount, plan,
+    ObjectCacheServer, PhpWorkerSize, TuningPlan, WorkerSizeSource, parse_amount, plan,
 };
 
 /// Memory of machines, in MB. The kernel reserves a part, so a machine of 1 GB has less.
@@ -32,9 +32,10 @@ fn facts(memory_mb: u64, cores: u32, worker_mb: u64, database: &str) -> MachineF
             with_status: Vec::new(),
             apcu: false,
         }),
-        worker: PhpWorkerSize { bytes: worker_mb * MIB, measured: 3 },
+        worker: PhpWorkerSize { bytes: worker_mb * MIB, source: WorkerSizeSource::Measured(3) },
         site_files: Some(958),
         database: DatabaseServer::parse(database),
+        excludes_database: false,
         object_cache: None,
         apache: None,
         kernel: Vec::new(),
@@ -326,4 +327,34 @@ fn each_planned_setting_has_one_line_reason() {
             assert!(!setting.why.contains('\n') && !setting.value.contains('\n'));
         }
     });
+}
+
+#[test]
+fn reason_and_remark_of_a_worker_size_name_its_origin() {
+    for (source, reason, remark) in [
+        (WorkerSizeSource::Option, "as set by --worker", None),
+        (WorkerSizeSource::Measured(1), "the size of the running child, plus a fifth", None),
+        (WorkerSizeSource::Measured(3), "the largest of 3 running children", None),
+        (WorkerSizeSource::Assumed, "no running child could be measured", Some("while the site has traffic")),
+        (WorkerSizeSource::AssumedForRoot, "--root", Some("PHP workers of another system")),
+    ] {
+        let mut facts = facts(4096, 2, 60, "");
+        facts.worker.source = source;
+        let plan = plan(&facts);
+        let children = pool_file(&plan).settings.iter().find(|setting| setting.name == "pm.max_children");
+        let why = &children.expect("a limit of children").why;
+        assert!(why.contains(reason), "{source:?}: {why}");
+        let of_workers: Vec<_> = plan.remarks.iter().filter(|remark| remark.contains("PHP worker")).collect();
+        assert_eq!(of_workers.len(), usize::from(remark.is_some()), "{of_workers:?}");
+        assert!(remark.is_none_or(|remark| of_workers[0].contains(remark)), "{of_workers:?}");
+    }
+}
+
+#[test]
+fn database_that_the_user_excludes_is_not_reported_as_missing() {
+    let mut facts = facts(4096, 2, 60, "");
+    let is_reported = |facts: &MachineFacts| plan(facts).remarks.iter().any(|text| text.contains("database"));
+    assert!(is_reported(&facts));
+    facts.excludes_database = true;
+    assert!(!is_reported(&facts));
 }

@@ -2,15 +2,13 @@
 
 use crate::tune::amount::{GIB, MIB, about, down_to, up_to};
 use crate::tune::facts::{ApacheSetup, DatabaseKind, DatabaseServer, MachineFacts, Mpm};
-use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget, MemoryShare, MemorySizes};
+use crate::tune::shares::{CHILDREN_PER_CORE, MOST_CHILDREN, MemoryBudget, MemoryShare, MemorySizes};
 use crate::tune::{database, opcache};
 
 /// Memory of Myriad in addition to its cached pages, in bytes: the process, small files, connections.
 const MYRIAD: u64 = 64 * MIB;
 /// Memory of the php-fpm master process, and of Apache without its workers, in bytes.
 const MASTER: u64 = 20 * MIB;
-/// Maximum number of php-fpm children; more would cost php-fpm more than they yield.
-const MOST_CHILDREN: u32 = 1024;
 /// Memory of an Apache process without PHP, in bytes.
 const APACHE_PROCESS: u64 = 8 * MIB;
 const APACHE_THREAD: u64 = MIB / 2;

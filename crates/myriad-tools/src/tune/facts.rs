@@ -17,8 +17,10 @@ pub struct MachineFacts {
     pub worker: PhpWorkerSize,
     /// Number of PHP files of the site without uploads, at most a million; `None` if no site was found.
     pub site_files: Option<u32>,
-    /// Database server on this machine; `None` if there is none.
+    /// Database server on this machine; `None` if there is none, or with `--database none`.
     pub database: Option<DatabaseServer>,
+    /// True if `--database none` states that the machine has no database.
+    pub excludes_database: bool,
     /// Redis or Valkey; `None` if not installed.
     pub object_cache: Option<ObjectCacheServer>,
     /// Apache; `None` if it is not installed or no multi-processing module is enabled.
@@ -53,13 +55,29 @@ pub struct PhpWorkerSize {
     /// Memory to plan for one worker process, in bytes: that of the largest measured one plus a fifth, the value of
     /// `--worker`, or an assumed size.
     pub bytes: u64,
-    /// Number of measured workers; 1 if the option `--worker` sets the size, 0 if the size is assumed.
-    pub measured: u32,
+    /// Origin of the size.
+    pub source: WorkerSizeSource,
+}
+
+/// Origin of the size of a PHP worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WorkerSizeSource {
+    /// The option `--worker`.
+    Option,
+    /// Measurement of this number of running php-fpm children, at least 1.
+    Measured(u32),
+    /// Assumption, because no php-fpm child runs or its memory cannot be read.
+    Assumed,
+    /// Assumption, because the programs below `--root` do not run on this machine.
+    AssumedForRoot,
 }
 
 impl PhpWorkerSize {
-    /// Size that is assumed if no worker runs. WordPress with a shop and thirty plugins takes 50 to 70 MB.
-    pub const ASSUMED: Self = Self { bytes: 80 * MIB, measured: 0 };
+    /// Returns the size that is assumed without a measurement. WordPress with a shop and thirty plugins takes 50 to
+    /// 70 MB.
+    pub fn assumed(source: WorkerSizeSource) -> Self {
+        Self { bytes: 80 * MIB, source }
+    }
 }
 
 /// Database server that is installed on the machine.

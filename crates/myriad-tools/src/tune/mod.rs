@@ -30,7 +30,7 @@ pub use amount::{MIB, parse as parse_amount, text as amount};
 pub use changes::{SettingChange, changes};
 pub use facts::{
     ApacheSetup, DatabaseKind, DatabaseServer, InstalledPhp, MachineFacts, Mpm, ObjectCacheServer,
-    PhpWorkerSize,
+    PhpWorkerSize, WorkerSizeSource,
 };
 pub use file::{ConfigFile, FileFormat, Setting};
 pub use plan::{TuningPlan, plan};

@@ -1,10 +1,10 @@
 //! Settings of PHP: pools of php-fpm, `php.ini`, APCu.
 
 use crate::tune::amount::{GIB, MIB, about, down_to, text, up_to};
-use crate::tune::facts::{InstalledPhp, MachineFacts};
+use crate::tune::facts::{InstalledPhp, MachineFacts, WorkerSizeSource};
 use crate::tune::file::{ConfigFile, FileFormat};
 use crate::tune::opcache;
-use crate::tune::shares::{CHILDREN_PER_CORE, MemoryBudget};
+use crate::tune::shares::{CHILDREN_PER_CORE, MOST_CHILDREN, MemoryBudget};
 
 /// Limits of uploads, in bytes. Each is larger than the previous one: a form has fields in addition to its file, and
 /// PHP needs memory to parse it.
@@ -80,11 +80,18 @@ fn pools(facts: &MachineFacts, php: &InstalledPhp, budget: &MemoryBudget) -> Con
 }
 
 fn pool_lines(facts: &MachineFacts, pool: &str, children: u32, pools: u32, file: &mut ConfigFile) {
-    let worker = facts.worker;
-    let measured = match worker.measured {
-        0 => format!("{} each, assumed because no child is running", about(worker.bytes)),
-        count => {
-            format!("{} each: the largest of {count} running children, plus a fifth", about(worker.bytes))
+    let size = about(facts.worker.bytes);
+    let size = match facts.worker.source {
+        WorkerSizeSource::Option => format!("{size} each, as set by --worker"),
+        WorkerSizeSource::Measured(1) => format!("{size} each: the size of the running child, plus a fifth"),
+        WorkerSizeSource::Measured(count) => {
+            format!("{size} each: the largest of {count} running children, plus a fifth")
+        }
+        WorkerSizeSource::Assumed => {
+            format!("{size} each, assumed because no running child could be measured")
+        }
+        WorkerSizeSource::AssumedForRoot => {
+            format!("{size} each, assumed because the programs below --root do not run here")
         }
     };
     if pools > 4 {
@@ -97,10 +104,12 @@ fn pool_lines(facts: &MachineFacts, pool: &str, children: u32, pools: u32, file:
         "a part of the number that all pools share"
     } else if children == facts.cores.max(1) * CHILDREN_PER_CORE {
         "eight per core; more would only compete for the CPU"
+    } else if children == MOST_CHILDREN {
+        "the maximum; more would cost php-fpm more than they yield"
     } else {
         "as many as fit into the remaining memory"
     };
-    file.set(pool, "pm.max_children", children, format!("{bound}; {measured}"));
+    file.set(pool, "pm.max_children", children, format!("{bound}; {size}"));
     // php-fpm requires min_spare <= start <= max_spare <= children.
     let most = (children / 2).max(1);
     let least = (children / 8).max(1).min(most);

@@ -2,7 +2,7 @@
 
 use crate::tune::amount::about;
 use crate::tune::budget::budget;
-use crate::tune::facts::MachineFacts;
+use crate::tune::facts::{MachineFacts, WorkerSizeSource};
 use crate::tune::file::ConfigFile;
 use crate::tune::shares::MemoryBudget;
 use crate::tune::{apache, database, kernel, object_cache, php};
@@ -62,12 +62,18 @@ fn remarks(facts: &MachineFacts, budget: &MemoryBudget) -> Vec<String> {
     }
     if facts.php.is_none() {
         remarks.push("no php-fpm was found: nothing is planned for PHP".to_owned());
-    } else if facts.worker.measured == 0 {
-        remarks.push(
-            "no running PHP worker could be measured: run the command again while the site has traffic, or use --worker 60m".to_owned(),
-        );
+    } else {
+        match facts.worker.source {
+            WorkerSizeSource::Assumed => remarks.push(
+                "no running PHP worker could be measured: run the command again while the site has traffic, or use --worker 60m".to_owned(),
+            ),
+            WorkerSizeSource::AssumedForRoot => remarks.push(
+                "PHP workers of another system cannot be measured: specify their memory with --worker 60m".to_owned(),
+            ),
+            WorkerSizeSource::Option | WorkerSizeSource::Measured(_) => {}
+        }
     }
-    if facts.database.is_none() {
+    if facts.database.is_none() && !facts.excludes_database {
         remarks.push("no database was found on this machine: nothing is planned for a database".to_owned());
     }
     if php::uploads(facts).is_less_than_body {

@@ -3,6 +3,9 @@
 /// Maximum number of PHP children per core: more would only compete for the core, and Myriad queues bursts.
 pub(crate) const CHILDREN_PER_CORE: u32 = 8;
 
+/// Maximum number of php-fpm children; more would cost php-fpm more than they yield.
+pub(crate) const MOST_CHILDREN: u32 = 1024;
+
 /// Part of the memory for one program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemoryShare {

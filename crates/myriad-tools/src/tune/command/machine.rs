@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::tune::{MachineFacts, PhpWorkerSize, parse_amount};
+use crate::tune::{MachineFacts, PhpWorkerSize, WorkerSizeSource, parse_amount};
 use myriad_serve::machine_memory;
 
 use super::options::{DatabaseOption, TuneOptions};
@@ -44,12 +44,11 @@ pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, S
         body: options.body.unwrap_or_else(body),
         php: php(root),
         worker: match options.worker {
-            Some(bytes) => PhpWorkerSize { bytes, measured: 1 },
+            Some(bytes) => PhpWorkerSize { bytes, source: WorkerSizeSource::Option },
             // The running PHP processes are unrelated to the programs below another root.
-            None => is_here
-                .then(|| workers::measured(Path::new("/proc")))
-                .flatten()
-                .unwrap_or(PhpWorkerSize::ASSUMED),
+            None if !is_here => PhpWorkerSize::assumed(WorkerSizeSource::AssumedForRoot),
+            None => workers::measured(Path::new("/proc"))
+                .unwrap_or_else(|| PhpWorkerSize::assumed(WorkerSizeSource::Assumed)),
         },
         site_files: site.as_deref().map(count),
         database: match options.database {
@@ -57,6 +56,7 @@ pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, S
             DatabaseOption::Missing => None,
             DatabaseOption::This(database) => Some(database),
         },
+        excludes_database: options.database == DatabaseOption::Missing,
         object_cache: object_cache(root),
         apache: apache(root),
         kernel: if is_here { kernel() } else { Vec::new() },

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::tune::PhpWorkerSize;
+use crate::tune::{PhpWorkerSize, WorkerSizeSource};
 
 use super::programs::{names, text};
 
@@ -13,7 +13,7 @@ const LEAST: u64 = 32 << 20;
 /// [`LEAST`]. Returns `None` if no child runs or its memory cannot be read. `proc` is `/proc`, or a folder in tests.
 pub(super) fn measured(proc: &Path) -> Option<PhpWorkerSize> {
     let (largest, measured) = largest(proc)?;
-    Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), measured })
+    Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), source: WorkerSizeSource::Measured(measured) })
 }
 
 /// Returns the memory of the largest running php-fpm child in bytes, and the number of children; `None` if there is
@@ -71,7 +71,10 @@ mod tests {
             );
             std::fs::write(folder.join("smaps_rollup"), rollup).expect("file");
         }
-        assert_eq!(measured(&proc), Some(PhpWorkerSize { bytes: (60 << 20) / 5 * 6, measured: 2 }));
+        assert_eq!(
+            measured(&proc),
+            Some(PhpWorkerSize { bytes: (60 << 20) / 5 * 6, source: WorkerSizeSource::Measured(2) })
+        );
         std::fs::remove_dir_all(&proc).expect("clean");
         assert_eq!(measured(&proc), None);
     }

@@ -43,8 +43,8 @@ Server selection:
   -p PREFIX       : prefix of the server; for a `myriad wordpress`, its --prefix
   --socket PATH   : control socket of the server
 
-Exit status: 0 on success; 1 on errors, or if a page failed; 2 if no page was
-found.
+Exit status: 0 on success; 1 on errors, if a sitemap or log lists no page, or if
+a page failed; 2 if --by-heat finds no stored page.
 ";
 
 /// User agent of the requests. Myriad gives them the lowest priority for PHP (presets/bots.conf).
