@@ -59,7 +59,10 @@ impl Survey {
         }
         let more = uncounted + truncate(&mut findings, MAX_REPORTED);
         if more > 0 {
-            let message = format!("{more} more errors are not shown");
+            let message = match more {
+                1 => "1 more error is not shown".to_owned(),
+                _ => format!("{more} more errors are not shown"),
+            };
             findings.push(Diagnostic::error(Span::default(), message));
         }
         Err(findings)

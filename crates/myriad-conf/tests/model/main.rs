@@ -33,6 +33,22 @@ fn refusal(text: &str) -> String {
     build(&parsed, &registry()).expect_err(text)[0].message.clone()
 }
 
+#[test]
+fn errors_that_are_not_shown_are_counted() {
+    for (count, expected) in
+        [(50, None), (51, Some("1 more error is not shown")), (52, Some("2 more errors are not shown"))]
+    {
+        let lines: Vec<String> = (0..count).map(|number| format!("unknown_{number} on;\n")).collect();
+        let parsed = registry().parse(
+            &MemoryLoader::with("/conf/nginx.conf", lines.concat()),
+            Path::new("/conf/nginx.conf"),
+            b"",
+        );
+        let errors = build(&parsed, &registry()).expect_err("unknown directives");
+        assert_eq!(errors.get(50).map(|error| &*error.message), expected);
+    }
+}
+
 #[track_caller]
 fn http(inside: &str) -> HttpConf {
     model(&format!("http {{ {inside} }}")).http.unwrap()
