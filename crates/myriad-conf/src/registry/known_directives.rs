@@ -46,6 +46,9 @@ const OWN_ACME: &str = "Myriad obtains certificates with acme_issuer NAME { uri 
      server, which uses ssl_certificate $acme_certificate; and ssl_certificate_key $acme_certificate_key;";
 const OWN_STATISTICS: &str =
     "statistics are available with api, metrics (Prometheus) and vhost_traffic_status_display";
+const OWN_API: &str = "use api in a location of its own, which returns the statistics as JSON";
+const OWN_UPSTREAM_CONF: &str =
+    "use zone in the upstream block, and api write=on in a location that only administrators can reach";
 const OWN_CHECKS: &str = "use health_check in the location that passes requests to the group";
 const OWN_STICKY: &str = "use sticky in the upstream block";
 const OWN_HASH: &str = "use hash KEY consistent";
@@ -110,14 +113,16 @@ const GROUPS: &[(&str, &str, &str)] = &[
     (
         "NGINX Plus",
         COMMERCIAL,
-        "ssl_key_log proxy_ssl_key_log grpc_ssl_key_log uwsgi_ssl_key_log status status_format ntlm auth_jwt \
+        "ssl_key_log proxy_ssl_key_log grpc_ssl_key_log uwsgi_ssl_key_log status_format ntlm auth_jwt \
          auth_jwt_claim_set auth_jwt_header_set auth_jwt_key_file auth_jwt_key_request auth_jwt_leeway \
          auth_jwt_type auth_jwt_require auth_jwt_key_cache auth_oidc oidc_provider auth_require f4f \
          f4f_buffer_size hls hls_buffers hls_forward_args hls_fragment hls_mp4_buffer_size \
          hls_mp4_max_buffer_size internal_redirect keyval keyval_zone mgmt num_map session_log \
-         session_log_format session_log_zone slow_start sticky_cookie_insert upstream_conf zone_sync \
-         zone_sync_server",
+         session_log_format session_log_zone slow_start zone_sync zone_sync_server",
     ),
+    ("NGINX Plus", OWN_API, "status"),
+    ("NGINX Plus", OWN_UPSTREAM_CONF, "upstream_conf"),
+    ("NGINX Plus", OWN_STICKY, "sticky_cookie_insert"),
     (
         "Angie's module acme",
         OWN_ACME,
@@ -344,6 +349,14 @@ mod tests {
         assert_eq!(module_of_variable("acme_certificate"), None);
         assert_eq!(found("js_main/handler.js"), None, "no name of a directive");
         assert_eq!(found("memcache"), None);
+    }
+
+    #[test]
+    fn replaced_directives_of_nginx_plus_name_the_replacement() {
+        let reason = |name: &str| known(name).map_or("", |directive| directive.reason);
+        assert!(reason("status").starts_with("use api "));
+        assert!(reason("upstream_conf").contains("api write=on"));
+        assert_eq!(reason("sticky_cookie_insert"), OWN_STICKY);
     }
 
     #[test]
