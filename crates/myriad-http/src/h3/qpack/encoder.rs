@@ -1,6 +1,6 @@
 //! Encoding of fields into QPACK field sections (RFC 9204 §4.5).
 
-use super::table::{STATIC, find_name};
+use super::table::find;
 use crate::h2::hpack::integer;
 
 /// Encoder of field sections. It only reuses a buffer, and stores no state between sections.
@@ -48,13 +48,11 @@ impl QpackEncoder {
         let name = &self.name[..];
         // RFC 9204 §7.1: intermediaries must not add the field to a table either.
         let secret = if matches!(name, b"set-cookie" | b"authorization") { 0x20 } else { 0 };
-        if let Some((first, count)) = find_name(name) {
-            let first = usize::from(first);
-            let known = (first..first + usize::from(count)).find(|at| STATIC[*at].1 == value);
-            match known {
-                Some(index) if secret == 0 => return integer::write(out, 0xc0, 6, index),
-                _ => integer::write(out, 0x50 | secret, 4, first),
+        if let Some((index, is_equal)) = find(name, value) {
+            if is_equal && secret == 0 {
+                return integer::write(out, 0xc0, 6, index);
             }
+            integer::write(out, 0x50 | secret, 4, index);
         } else {
             integer::write(out, 0x20 | secret >> 1, 3, name.len());
             out.extend_from_slice(name);

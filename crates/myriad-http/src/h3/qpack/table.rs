@@ -38,10 +38,23 @@ pub(in super::super) static STATIC: [(&[u8], &[u8]); 99] = [
     (b"x-forwarded-for", b""), (b"x-frame-options", b"deny"), (b"x-frame-options", b"sameorigin"),
 ];
 
-/// Returns the index of the first static table entry with this name, and the number of consecutive entries with it.
-/// (`access-control-allow-headers` has a further entry elsewhere, which is not used.) Returns `None` for names that are
-/// not in the table, or rare in responses.
-pub(super) fn find_name(name: &[u8]) -> Option<(u8, u8)> {
+/// Returns the index of the static table entry for a field, and whether its value is equal; if none has this value, the
+/// first entry with the name. Returns `None` for names that are not in the table, or rare in responses.
+pub(super) fn find(name: &[u8], value: &[u8]) -> Option<(usize, bool)> {
+    let (first, count) = find_name(name)?;
+    let first = usize::from(first);
+    // The only name with entries in two places.
+    let separate = (name == STATIC[ALLOW_ALL_HEADERS].0).then_some(ALLOW_ALL_HEADERS);
+    let mut entries = (first..first + usize::from(count)).chain(separate);
+    Some(entries.find(|at| STATIC[*at].1 == value).map_or((first, false), |index| (index, true)))
+}
+
+/// Index of the entry `access-control-allow-headers: *`, apart from the other entries with this name.
+const ALLOW_ALL_HEADERS: usize = 75;
+
+/// Returns the index of the first static table entry with this name, and the number of consecutive entries with it;
+/// `None` for names that are not in the table, or rare in responses.
+fn find_name(name: &[u8]) -> Option<(u8, u8)> {
     Some(match name {
         b"age" => (2, 1),
         b"content-disposition" => (3, 1),
@@ -90,5 +103,16 @@ mod tests {
             }
         }
         assert_eq!(found, 51);
+    }
+
+    #[test]
+    fn entries_are_found_by_value_and_otherwise_by_name() {
+        for (at, (name, value)) in
+            STATIC.iter().enumerate().filter(|(_, (name, _))| find_name(name).is_some())
+        {
+            assert_eq!(find(name, value), Some((at, true)));
+        }
+        assert_eq!(find(b"access-control-allow-headers", b"x-other"), Some((33, false)));
+        assert_eq!(find(b"x-other", b""), None);
     }
 }
