@@ -23,7 +23,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         "level",
         "bytes",
         "of page",
-        "CPU us"
+        "time us"
     );
     for (coding, last) in [(Coding::Gzip, 12), (Coding::Brotli, 11), (Coding::Zstd, 19)] {
         for number in 1..=last {

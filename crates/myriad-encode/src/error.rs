@@ -1,14 +1,11 @@
 //! Errors of encoding and decoding bodies with content codings.
 
-use std::{fmt, io};
+use std::fmt;
 
 /// Reason why a body could not be encoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EncodeError {
-    /// The streaming encoder reported that it could not allocate its memory. None of the current libraries reports
-    /// this: they panic, end the process, or give another error (`Library`).
-    OutOfMemory,
     /// The encoding library failed: a bug in this crate or in the library, or too little memory; never an error in the
     /// input.
     Library,
@@ -19,7 +16,6 @@ pub enum EncodeError {
 impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            EncodeError::OutOfMemory => "out of memory for the encoder",
             EncodeError::Library => "the encoder failed",
             EncodeError::Missing => "the coding is not part of this build",
         })
@@ -27,15 +23,6 @@ impl fmt::Display for EncodeError {
 }
 
 impl std::error::Error for EncodeError {}
-
-/// Converts an error of a writer of an encoding library.
-#[expect(clippy::needless_pass_by_value, reason = "the signature that map_err expects")]
-pub(crate) fn encode_error(error: io::Error) -> EncodeError {
-    match error.kind() {
-        io::ErrorKind::OutOfMemory => EncodeError::OutOfMemory,
-        _ => EncodeError::Library,
-    }
-}
 
 /// Reason why an encoded body could not be decoded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

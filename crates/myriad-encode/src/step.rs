@@ -4,7 +4,6 @@ use std::io;
 use std::mem::swap;
 
 use crate::EncodeError;
-use crate::error::encode_error;
 
 /// Window in bits with which brotli and zstd bodies are encoded as streams. 256 KB is enough for pages and limits a
 /// stream to about 1 MB of memory, instead of several MB with the default windows.
@@ -32,5 +31,5 @@ pub(crate) fn with_output<W>(
     swap(buffer(writer), out);
     let result = step(writer);
     swap(buffer(writer), out);
-    result.map_err(encode_error)
+    result.map_err(|_| EncodeError::Library)
 }

@@ -5,7 +5,6 @@ use std::mem::swap;
 
 use zstd::stream::raw::{CParameter, DParameter, Operation};
 
-use crate::error::encode_error;
 use crate::step::{DecodeStep, STREAM_WINDOW_BITS, with_output};
 use crate::{ContentDecodeError, EncodeError};
 
@@ -26,8 +25,11 @@ pub(crate) struct ZstdEncoder(zstd::stream::write::Encoder<'static, Vec<u8>>);
 impl ZstdEncoder {
     /// Creates an encoder with a level from 1 to 19.
     pub(crate) fn new(level: u8) -> Result<Self, EncodeError> {
-        let mut writer = zstd::stream::write::Encoder::new(Vec::new(), level.into()).map_err(encode_error)?;
-        writer.set_parameter(CParameter::WindowLog(STREAM_WINDOW_BITS.into())).map_err(encode_error)?;
+        let mut writer =
+            zstd::stream::write::Encoder::new(Vec::new(), level.into()).map_err(|_| EncodeError::Library)?;
+        writer
+            .set_parameter(CParameter::WindowLog(STREAM_WINDOW_BITS.into()))
+            .map_err(|_| EncodeError::Library)?;
         Ok(Self(writer))
     }
 
@@ -44,7 +46,7 @@ impl ZstdEncoder {
     /// Ends the body and appends the last bytes to `out`.
     pub(crate) fn finish(mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         swap(self.0.get_mut(), out);
-        *out = self.0.finish().map_err(encode_error)?;
+        *out = self.0.finish().map_err(|_| EncodeError::Library)?;
         Ok(())
     }
 }
