@@ -143,7 +143,7 @@ fn reject(mut client: UnixStream, why: &str) {
 }
 
 /// Reads a line, and returns it without its line break. Returns an error if the line is not complete within
-/// [`PATIENCE`], if more than [`MOST_REQUEST_BYTES`] arrive without a line break, or if the client disconnects.
+/// [`PATIENCE`], if it is longer than [`MOST_REQUEST_BYTES`], or if the client disconnects.
 fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
     let until = Instant::now() + PATIENCE;
     let mut line = Vec::new();
@@ -161,13 +161,13 @@ fn read_line(mut client: &UnixStream) -> io::Result<Vec<u8>> {
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Err(ErrorKind::TimedOut.into()),
             Err(error) => return Err(error),
         };
-        line.extend_from_slice(&chunk[..read]);
-        if let Some(end) = chunk[..read].iter().position(|byte| *byte == b'\n') {
-            line.truncate(line.len() - read + end);
-            return Ok(line);
-        }
+        let end = chunk[..read].iter().position(|byte| *byte == b'\n');
+        line.extend_from_slice(&chunk[..end.unwrap_or(read)]);
         if line.len() > MOST_REQUEST_BYTES {
             return Err(io::Error::other("the request is too long"));
+        }
+        if end.is_some() {
+            return Ok(line);
         }
     }
 }
@@ -197,6 +197,35 @@ impl BufferedReply<'_> {
             && let Err(error) = self.client.write_all(&gathered)
         {
             self.failed = Some(error);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns the length of the line that is read if a client sends `len` bytes and a line break; `None` after an
+    /// error.
+    fn read_len(len: usize) -> Option<usize> {
+        let (mut client, server) = UnixStream::pair().expect("a socket pair");
+        let mut text = vec![b'x'; len];
+        text.push(b'\n');
+        // The server may stop reading before the client has sent everything.
+        let sending = thread::spawn(move || client.write_all(&text));
+        let line = read_line(&server).ok();
+        drop(server);
+        let _ = sending.join().expect("no panic");
+        line.map(|line| line.len())
+    }
+
+    #[test]
+    fn request_is_limited_also_if_its_last_chunk_has_the_line_break() {
+        for len in [0, 1, 4095, 4096, MOST_REQUEST_BYTES] {
+            assert_eq!(read_len(len), Some(len));
+        }
+        for len in [MOST_REQUEST_BYTES + 1, MOST_REQUEST_BYTES + 100] {
+            assert_eq!(read_len(len), None);
         }
     }
 }
