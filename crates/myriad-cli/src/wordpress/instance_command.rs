@@ -78,6 +78,14 @@ impl InstanceCommand {
         }
     }
 
+    fn name(self) -> &'static str {
+        match self {
+            Self::Status => "status",
+            Self::Reload => "reload",
+            Self::Stop => "stop",
+        }
+    }
+
     /// Runs the command with the arguments after its name. The exit status is 0, `NOT_RUNNING` (3) if no server runs,
     /// or 1 after other errors, also if the worker process does not respond to `status`.
     pub fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
@@ -92,7 +100,7 @@ impl InstanceCommand {
         if words.help {
             return Ok(help(USAGE));
         }
-        words.at_most(0, "wordpress status")?;
+        words.at_most(0, &format!("wordpress {}", self.name()))?;
         if words.server.configuration.is_some() || words.server.directives.is_some() || words.socket.is_some()
         {
             return Err("select the server by its prefix: --prefix DIR".to_owned());
@@ -299,5 +307,18 @@ fn address(listen: &ListenConf) -> String {
         ListenAddress::Ip(address) => format!("{scheme}://{address}"),
         ListenAddress::Host(name, port) => format!("{scheme}://{name}:{port}"),
         ListenAddress::Unix(path) => format!("{scheme} at unix:{}", String::from_utf8_lossy(path)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hint_of_an_error_names_the_command() {
+        for command in [InstanceCommand::Status, InstanceCommand::Reload, InstanceCommand::Stop] {
+            let error = command.tried(std::iter::once("now".into())).expect_err("an unexpected argument");
+            assert!(error.contains(&format!("(see myriad wordpress {} --help)", command.name())), "{error}");
+        }
     }
 }
