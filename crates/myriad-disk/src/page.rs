@@ -30,9 +30,9 @@ impl<'a> PageId<'a> {
 /// Parts of a page to write, except its body.
 #[derive(Clone, Copy, Debug)]
 pub struct PageParts<'a> {
-    /// Time at which the page was complete, in milliseconds.
+    /// Time at which the page was complete, in milliseconds of this tier's clock.
     pub stored_at: u64,
-    /// Time until which the page is fresh, in milliseconds; 0 after a soft purge.
+    /// Time until which the page is fresh, in milliseconds of this tier's clock; 0 after a soft purge.
     pub fresh_until: u64,
     /// Time of the page's last use, in seconds since the epoch.
     pub used_s: u32,

@@ -326,8 +326,9 @@ fn claim(origin: &ConfigurationSource, birth: &mut ProcessOrigin) -> Result<Opti
     InstanceLock::claim(&origin.paths.prefix).map(Some)
 }
 
-/// If root starts the server, renames the folders of cache zones that belong to another user, because an earlier server
-/// ran with another `--user`, and prints a warning for each. They are then created again.
+/// If root starts the server, removes the folders of cache zones that belong neither to root nor to the account of the
+/// workers, because an earlier server ran with another `--user`: they are renamed, and deleted in the background. Prints a
+/// warning for each, also if it cannot be renamed and remains. They are created again later.
 fn set_aside_foreign_caches(origin: &ConfigurationSource, configuration: &Configuration) {
     let Ok(Some(account)) = generation::account(&configuration.model) else { return };
     for zone in configuration.model.http.iter().flat_map(|http| &http.cache_zones) {

@@ -57,7 +57,8 @@ impl AdminCommand {
         }
     }
 
-    /// Runs the command. The exit status is 0 for success, 1 for failure, 2 if no result was found.
+    /// Runs the command. The exit status is 0 for success and 1 for failure. It is 2 if `cache` (except `leaks --forgive`)
+    /// or `upstream` found nothing, and if the node of `cluster` is not connected.
     pub fn run(self, arguments: impl Iterator<Item = OsString>) -> ExitCode {
         let ran = match self {
             Self::Cache => cache::parse(arguments).and_then(|command| {

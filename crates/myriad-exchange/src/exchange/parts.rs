@@ -23,7 +23,7 @@ pub struct IncomingRequest {
     /// `more_set_input_headers` and tracing (`traceparent`, `tracestate`).
     pub head: Box<RequestHead>,
     /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]); for a
-    /// subrequest, the time at which it was created.
+    /// subrequest, the time at which it was created; after `echo_reset_timer`, the time of that directive.
     pub at_ms: u64,
     /// Time at which the request head was complete, in microseconds of the process clock.
     pub at_us: u64,

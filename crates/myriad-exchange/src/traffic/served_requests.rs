@@ -63,7 +63,7 @@ pub struct ServedCounts {
     tls: TlsCounts,
 }
 
-/// Counts of responses with one cache status.
+/// Body bytes and times of the responses with one cache status, or of those without any.
 #[derive(Debug, Default)]
 struct ByCache {
     bytes: Counter,
@@ -136,7 +136,7 @@ pub(super) struct ServedSums {
     pub origin_us: u64,
 }
 
-/// Counts of responses with one cache status, over all workers.
+/// Body bytes and times of the responses with one cache status, or of those without any, over all workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSums {
     /// Number of body bytes sent.

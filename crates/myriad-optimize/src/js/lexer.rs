@@ -324,8 +324,8 @@ impl Lexer<'_> {
         Ok(())
     }
 
-    /// Returns whether the last tokens are `if`, `while`, `for`, `for await` or `with`, and not the name of a
-    /// property or method.
+    /// Returns whether the last tokens are `if`, `while`, `for`, `for await` or `with`, and no `.` or `?.` precedes them,
+    /// as in the name of a property. The name in a method definition also counts.
     fn is_after_condition_word(&self) -> bool {
         let mut words = self.tokens.iter().rev().filter(|token| !token.kind.is_trivia());
         let mut next = || words.next().map_or("", |token| &self.text[token.range.clone()]);

@@ -15,7 +15,7 @@ pub struct Leak {
     pub kind: LeakKind,
     /// Name of the cookie or argument; empty for other kinds.
     pub name: Box<[u8]>,
-    /// Value, which must not be logged; empty for signs in HTML.
+    /// Value without encoding, at most its first 64 bytes; must not be logged. Empty for signs in HTML.
     pub value: Box<[u8]>,
     /// Place: name of the response field, or `None` for the body.
     pub field: Option<Box<[u8]>>,

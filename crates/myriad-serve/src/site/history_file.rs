@@ -45,7 +45,7 @@ pub enum HistoryStorage {
 pub(super) struct HistoryFile {
     path: PathBuf,
     file: File,
-    /// True if the previous write to the file failed; its error has been logged.
+    /// True if the previous write to the file failed. Only the first error of consecutive failures is logged.
     has_logged_error: bool,
 }
 

@@ -313,7 +313,7 @@ impl LeakSamples {
 
     /// Records the result of a comparison. `inputs` are the visitor's inputs; after [`ComparisonResult::Affected`], those
     /// that change the page. After the fifth `Unknown`, or the 16th comparison in total, the page is no longer compared;
-    /// it then remains suspected only if an input is known to change it.
+    /// it then remains suspected only if a cookie or credentials are known to change it.
     pub fn end_comparison(&self, key: &[u8], result: ComparisonResult, inputs: &[RequestInput]) {
         let key = self.hash(key);
         let mut state = self.state.lock();

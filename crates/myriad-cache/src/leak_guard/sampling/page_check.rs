@@ -160,7 +160,8 @@ fn inputs_of_browser(prober: &Prober, base: &Fields, varies: &VaryRule) -> Vec<R
 }
 
 /// Removes a page that differs from the responses to requests without data of a visitor, marks it as suspected so that
-/// its next fetches are compared, and logs this. Nothing is done if the page was replaced meanwhile.
+/// its next fetches are compared, and logs this. Does nothing if the page was replaced or removed meanwhile, or is no
+/// longer fresh.
 fn suspect(prober: &Prober, page: &Page, fields: &Fields, difference: &str) {
     if !is_stored(prober, page) {
         return;

@@ -240,7 +240,7 @@ impl Http2Server {
     }
 
     /// Reports a stream whose response is completely in the output as finished. Then resets the stream if the request
-    /// is malformed, or incomplete and has used a part of its window; closes it if the request is complete; and
+    /// is malformed, or incomplete with a receive window below the initial one; closes it if the request is complete; and
     /// otherwise lets it linger.
     fn response_sent(&mut self, id: u32) {
         self.streams.record_response_sent(id);

@@ -87,7 +87,8 @@ impl HpackTable {
         }
     }
 
-    /// Returns the index of the dynamic entry with this name and value, if any.
+    /// Returns the index (RFC 7541 §2.3.3: after the entries of the static table) of the dynamic entry with this name and
+    /// value; `None` if there is none.
     pub(super) fn find(&self, name: &[u8], value: &[u8]) -> Option<usize> {
         let found = self.entries.iter().position(|entry| {
             entry.bytes.len() == name.len() + value.len() && entry.parts() == (name, value)
