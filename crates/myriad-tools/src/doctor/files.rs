@@ -38,7 +38,7 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
         CheckReport::new("files-compression", list),
         "are sent without compression",
         "set gzip on; and add their types to gzip_types, as in the WordPress preset",
-        "all style sheets and scripts are compressed",
+        "all style sheets and scripts are compressed or small",
     );
     report_assets(
         &some(&|asset| {
