@@ -10,7 +10,7 @@ use super::start_error::StartError;
 
 /// Node that never runs.
 #[derive(Default)]
-pub(super) struct ClusterHandle;
+pub(super) struct ClusterHandle(());
 
 impl ClusterHandle {
     /// Does nothing.
