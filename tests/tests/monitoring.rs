@@ -1,12 +1,13 @@
 //! Observation of a running server: live events, top pages with miss reasons, purges, tags, history, inspector.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_admin::protocol::monitoring::{
     HistoryReport, InspectReport, LeakReport, LiveTick, PurgeEvent, TagsReport, TopPage, TopsReport,
 };
 use myriad_tests::{
-    Answer, Client, HttpOrigin, Place, Request, Server, Signal, wait_for, wait_patiently_for,
+    Answer, Client, Gate, HttpOrigin, Place, Request, Server, Signal, wait_for, wait_patiently_for,
 };
 
 const HTTP: &str = "
@@ -315,6 +316,37 @@ fn history_survives_restarts_and_damaged_history_is_harmless() {
     server.restart_after(Signal::QUIT, || std::fs::write(&history, "no history").expect("a file"));
     server.log_has("(it is not a history file, or is truncated)");
     assert_eq!(hits(&server), 0);
+}
+
+#[test]
+fn request_that_ends_during_the_shutdown_is_in_the_history() {
+    let gate = Arc::new(Gate::new());
+    let origin_gate = Arc::clone(&gate);
+    let origin = HttpOrigin::start(move |call| {
+        origin_gate.pass();
+        call.answer("HTTP/1.1 200 OK\nContent-Type: text/plain", "late");
+    });
+    let mut place = Place::new();
+    place.set("ORIGIN", &origin.address);
+    let mut server = Server::start(place, HTTP);
+    std::thread::scope(|scope| {
+        let client = server.connect();
+        let late = scope.spawn(move || { client }.fetch(&Request::get("/late")));
+        wait_for("the request at the origin", || origin.count() == 1);
+        server.signal(Signal::QUIT);
+        let address = ("127.0.0.1", server.port);
+        wait_for("the end of the listener", || std::net::TcpStream::connect(address).is_err());
+        gate.open();
+        assert_eq!(late.join().expect("an answer").status, 200);
+    });
+    assert!(server.ended());
+    server.start_again();
+    let misses = || -> u64 {
+        let report: HistoryReport =
+            serde_json::from_str(&ask(&server, "/api/history?range=600")).expect("a history");
+        report.series.miss.iter().flatten().sum()
+    };
+    wait_patiently_for("the late request in the history", Duration::from_secs(40), || misses() == 1);
 }
 
 #[test]

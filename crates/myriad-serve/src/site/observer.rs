@@ -82,7 +82,13 @@ impl ObserverHandle {
         self.sight.live.end_readers();
     }
 
+    /// Disconnects the readers of live events.
+    pub(super) fn end_readers(&self) {
+        self.sight.live.end_readers();
+    }
+
     /// Disconnects the readers, and writes the unfinished steps of the history. Another process can then use the file.
+    /// Later requests of this process are not in the history. Further calls have no effect.
     pub(super) fn end(&mut self) {
         self.sight.live.end();
         self.sight.live.end_readers();

@@ -10,6 +10,8 @@ use myriad_exchange::runtime::Runtime;
 
 /// Maximum time that the shutdown waits for the pages of a cache zone to be written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(5);
+/// Time after which the shutdown writes the unfinished steps of the traffic history, although requests are in progress.
+const HISTORY_PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum time that the shutdown waits for trace spans to be sent.
 const SPANS_PATIENCE: Duration = Duration::from_secs(2);
 /// Maximum time that [`RunningSite::halt`] waits for each of these: trace spans to be sent, pages to be written to
@@ -18,11 +20,12 @@ const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
 impl RunningSite {
     /// Stops accepting connections and returns. Idle connections are closed immediately, others after their current
-    /// response or `worker_shutdown_timeout`. Also stops the threads that renew certificates and publish live events.
+    /// response or `worker_shutdown_timeout`. Also stops the threads that renew certificates, and disconnects readers of
+    /// live events.
     pub fn quit(&self) {
         let mut inner = self.inner.lock();
         inner.agents.stop();
-        inner.observer.end();
+        inner.observer.end_readers();
         for worker in &inner.workers {
             // Fails if the worker has already exited.
             let _ = worker.commands.send(WorkerCommand::Quit(*self.shutdown_timeout.lock()));
@@ -33,6 +36,7 @@ impl RunningSite {
     /// until pages and spans are written.
     pub fn wait(&self) {
         self.wait_for_workers();
+        self.inner.lock().observer.end();
         crate::tracing::finish(SPANS_PATIENCE);
         self.inner.lock().cluster.stop(true);
         let runtime = Arc::clone(&self.inner.lock().runtime);
@@ -78,12 +82,17 @@ impl RunningSite {
         self.logs.maintain(u64::MAX, &runtime.zone_log);
     }
 
+    /// Waits until the workers have exited, or `worker_shutdown_timeout` has passed. The history is completed after
+    /// [`HISTORY_PATIENCE`], so that it contains requests that end soon, and a successor can use its file.
     fn wait_for_workers(&self) {
         let limit = *self.shutdown_timeout.lock();
         let workers = std::mem::take(&mut self.inner.lock().workers);
         let began = Instant::now();
         for worker in workers {
             while !worker.thread.is_finished() {
+                if began.elapsed() >= HISTORY_PATIENCE {
+                    self.inner.lock().observer.end();
+                }
                 if limit.is_some_and(|limit| began.elapsed() >= limit + 2 * ABORT_TIME) {
                     return;
                 }
