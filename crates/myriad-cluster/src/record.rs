@@ -1,9 +1,9 @@
 //! Formats of the values that a cluster stores in Valkey or Redis, and of the file with a node's position.
 //!
-//! Each value ends with a tag: HMAC-SHA256 with a key that is derived from the cluster's secret. The tag covers the kind
-//! of the value, the name of the cluster, and the name of the node to whose key the value belongs. A client of Valkey
-//! without the secret can therefore neither write a value nor move one to another key. It can only delete values or
-//! restore old ones; both are detected as a gap in the log, or have no effect.
+//! The last bytes of each value are a tag: HMAC-SHA256 with a key that is derived from the cluster's secret. The tag
+//! covers the kind of the value, the name of the cluster, and the name of the node to whose key the value belongs. A
+//! client of Valkey without the secret can therefore neither write a value nor move one to another key. It can only
+//! delete values or restore old ones; both are detected as a gap in the log, or have no effect.
 
 mod authenticate;
 mod examine;

@@ -45,7 +45,7 @@ pub(super) struct DriverResources {
     pub last_status: Arc<Mutex<Option<NodeStatus>>>,
 }
 
-/// Connections of the current link, as queues of their tasks; dropping it ends the tasks.
+/// Command queues of the connections of the current link. Dropping them stops the tasks that execute the commands.
 struct ActiveLink {
     commands: UnboundedSender<(CommandNumber, ClusterCommand)>,
     reads: UnboundedSender<(CommandNumber, ClusterCommand)>,
@@ -112,7 +112,7 @@ pub(super) async fn drive(
         }
     }
     drop(driver);
-    // Its queue is closed; it ends after the purges in it.
+    // The task queue is closed: the task executes the queued purges and returns.
     let _ = running.await;
 }
 
@@ -190,7 +190,7 @@ impl ClusterDriver {
     }
 
     fn run(&self, task: ZoneTask) {
-        // Fails only if the task has panicked, which ends the process.
+        // Fails only if the receiving task has panicked; `task` is then not executed.
         let _ = self.zone_tasks.send(task);
     }
 
@@ -249,8 +249,8 @@ impl ClusterDriver {
     }
 }
 
-/// Starts the task that executes the commands of a queue one after the other. The task ends with the first lost
-/// connection, or when the sender is dropped.
+/// Starts a task that executes the commands of a queue one after the other. The task stops when the connection is lost,
+/// when the returned sender is dropped, or when the receiver of `inputs` is dropped.
 fn start_connection(
     link: u64,
     mut connection: CommandConnection,

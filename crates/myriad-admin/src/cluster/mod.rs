@@ -5,7 +5,7 @@
 //! | `directives`, `block`, `settings` | directive, its block, settings |
 //! | `running` | thread of the node, handle by which zones publish purges |
 //! | `driver`, `input` | loop that executes the actions of the node; repeated messages: `log_limiter` |
-//! | `start_state` | end of the node's start, for the thread that waits for it |
+//! | `start_state` | signal that the node's start is complete, for the waiting thread |
 //! | `status` | status of the node, for administrators |
 //! | `valkey` | connections to Valkey, commands |
 //! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |

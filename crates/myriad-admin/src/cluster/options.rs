@@ -96,7 +96,7 @@ impl ClusterOptions {
     }
 }
 
-/// Reads a file with a secret, without white space at its ends.
+/// Reads a file with a secret, and removes leading and trailing white space.
 fn read_secret(file: &Text, folder: &Path, directive: &str) -> Result<Vec<u8>, Diagnostic> {
     let path = folder.join(&*file.lossy());
     let metadata = std::fs::metadata(&path).map_err(|error| unreadable(file, &error))?;

@@ -134,7 +134,8 @@ impl RunningCluster {
         }
         let _ = self.publisher.inputs.send(Input::Event(ClusterEvent::Shutdown { is_leaving }));
         let (done, waiting) = channel();
-        // Not joined if it does not end in time: the process exits, or a new node starts.
+        // A separate thread joins the node's thread, so that `stop` returns after [`STOP_TIMEOUT`] even if the node's
+        // thread is still running.
         std::thread::spawn(move || {
             let _ = thread.join();
             let _ = done.send(());
@@ -155,7 +156,7 @@ impl PurgePublisher for Publisher {
         let wait_ms = self.options.receipt_timeout.as_millis() as u64;
         let event = ClusterEvent::Purge { ticket, zone: zone.to_owned(), body: purge, wait_ms };
         let (answer, waiting) = oneshot::channel();
-        // Fails if the thread has ended, which also drops the sender of the answer.
+        // Fails if the thread has stopped. The sender of the answer is then dropped, too.
         let _ = self.inputs.send(Input::Purge(event, ticket, answer));
         if is_durable {
             let _ = self.inputs.send(Input::Event(ClusterEvent::PurgeDurable(ticket)));
@@ -182,7 +183,7 @@ impl PurgePublisher for Publisher {
 
     fn forget_node(&self, node: &str) -> Result<(), String> {
         let node = NodeName::new(node).map_err(|error| format!("invalid node \"{node}\": {error}"))?;
-        // Fails if the thread has ended.
+        // Fails if the thread has stopped.
         let _ = self.inputs.send(Input::Event(ClusterEvent::Forget(node)));
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! End of a node's start, for the thread that waits for it.
+//! Signal that a node's start is complete, for the thread that waits for the start.
 
 use std::time::Duration;
 

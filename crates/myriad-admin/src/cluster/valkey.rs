@@ -17,16 +17,16 @@ use super::server_url::ServerUrl;
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(3);
 /// Maximum time for the reply to a command that does not wait.
 const REPLY_TIMEOUT: Duration = Duration::from_secs(3);
-/// Additional time for the reply to a read that waits, after the end of its wait.
+/// Maximum time for the reply to a blocking read, in addition to the waiting time of the read.
 const READ_GRACE: Duration = Duration::from_secs(3);
-/// Receipts that a node keeps for another one; the oldest are removed.
+/// Approximate maximum number of receipts stored for a node; the oldest are removed.
 const MAX_RECEIPTS: usize = 1000;
 /// Time after which unread receipts are removed, in seconds.
 const RECEIPTS_EXPIRE_S: u32 = 3600;
 
 /// Appends a record if the newest entry of the log is the expected one. `ARGV`: ID of the new entry, ID of the expected
-/// newest entry (empty for an empty log), the last bytes of that entry's record, the new record, and the number of
-/// records that the log keeps. Returns `OK`, or the largest ID that was ever in the log.
+/// newest entry (empty for an empty log), the last bytes of that entry's record, the new record, and the
+/// approximate maximum number of records in the log. Returns `OK`, or the largest ID that was ever in the log.
 const APPEND: &str = "\
 local newest = redis.call('XREVRANGE', KEYS[1], '+', '-', 'COUNT', 1)[1]
 local last = '0-0'

@@ -29,8 +29,9 @@ pub(super) enum ZoneTask {
     SetReadiness(Readiness),
 }
 
-/// Executes tasks until the queue is closed, and reports those with a number to `inputs`. `start_state` is ready once
-/// the node has said which stored pages may be served, or once all are stale because it has not said so in time.
+/// Executes tasks until the queue is closed, and reports those with a number to `inputs`. Sets `start_state` to
+/// ready after the node has sent its first [`Readiness`]. If no task arrives within [`REPLAY_TIMEOUT`] before that, all
+/// stored pages become stale, and `start_state` is set to ready.
 pub(super) async fn run_zone_tasks(
     zones: Arc<ClusterZones>,
     log: ErrorLog,
@@ -40,7 +41,7 @@ pub(super) async fn run_zone_tasks(
 ) {
     // All pages whose fetch began before this time are stale.
     let mut expired_at: ClockMs = 0;
-    // `None` until the node has said which stored pages may be served.
+    // `None` until the node has sent its first [`Readiness`], or no task has arrived within [`REPLAY_TIMEOUT`].
     let mut readiness = None;
     let start = clock_ms();
     loop {

@@ -341,7 +341,7 @@ pub struct ReceiptsReport {
     pub applied: Vec<String>,
     /// Names of the nodes that have not confirmed the purge.
     pub missing: Vec<String>,
-    /// Time from the purge on this node to the last receipt, or to the end of the wait, in milliseconds.
+    /// Time from the purge on this node until the last receipt arrived or the waiting time had passed, in milliseconds.
     pub ms: u64,
     /// The receipts as a phrase, such as `applied on 3 of 3 nodes in 4 ms`.
     pub text: String,

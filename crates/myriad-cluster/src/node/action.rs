@@ -7,7 +7,7 @@ use crate::record::{ClusterPurge, EntryId, NodeName};
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterAction {
     /// Send a command to Valkey. Commands without a waiting time are executed in this order on one connection; a `Read`
-    /// that waits needs a connection of its own.
+    /// with a waiting time requires a separate connection.
     Send {
         /// Number for the reply.
         command: CommandNumber,
@@ -88,7 +88,7 @@ pub enum ClusterCommand {
         expected: Option<LogTail>,
         /// Value of the field `r`.
         record: Vec<u8>,
-        /// Number of records that the log keeps (`MAXLEN ~`).
+        /// Approximate maximum number of records in the log (`MAXLEN ~`).
         max_records: u64,
     },
     /// `HGETALL members`. Reply: `Members`.

@@ -12,7 +12,7 @@ pub(super) enum SeededBug {
     PositionBeforeApply,
     /// Own purges are not appended again when the log loses them.
     LostPurgesForgotten,
-    /// If the log has lost its end and has no later record, the position stays at a lost record.
+    /// If the log has lost its newest records and has no later record, the position stays at a lost record.
     NoRewind,
     /// A gap does not make pages stale.
     GapIgnored,

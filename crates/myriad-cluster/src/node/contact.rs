@@ -40,7 +40,8 @@ impl ContactState {
         }
     }
 
-    /// Returns true once after a partition was detected, and false once after it ended.
+    /// Returns the partition state once after a change: true if a partition was detected, false if the node has contact
+    /// again. Returns `None` if the state has not changed since the last call.
     pub(super) fn take_partition_change(&mut self) -> Option<bool> {
         std::mem::take(&mut self.has_partition_change).then_some(self.is_partitioned)
     }
@@ -60,7 +61,7 @@ impl ContactState {
         self.fresh_at = self.fresh_at.max(Some(fresh_at));
     }
 
-    /// Notes that the log was read to its end since the start, and all its purges are applied.
+    /// Records that the node has read all records of the log since its start, and has applied all purges in them.
     pub(super) fn note_replayed(&mut self) {
         self.joining_until = None;
     }

@@ -158,7 +158,8 @@ impl ClusterNode {
         if self.link == LinkState::Founding {
             return self.refuse_first_record(last_id, now);
         }
-        // The new entry is read at once. If there is none, the log has lost its end, and the check finds that.
+        // The new entry is read at once. If there is none, the log has lost its newest entries, and
+        // the check detects the loss.
         self.lost_races += 1;
         self.append_at = now + RETRY_MS;
         if self.link == LinkState::Following

@@ -34,7 +34,7 @@ pub enum ClusterEvent {
     /// [`super::ClusterAction::Apply`] or [`super::ClusterAction::ExpireEverything`] with this number is in effect and
     /// durable.
     Applied(BatchNumber),
-    /// [`super::ClusterAction::StorePosition`] with this number ended; `is_stored` is false if it failed.
+    /// [`super::ClusterAction::StorePosition`] with this number is complete; `is_stored` is false if it failed.
     PositionStored {
         /// Number of the action.
         number: BatchNumber,

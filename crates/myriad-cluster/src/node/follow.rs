@@ -24,7 +24,7 @@ const MAX_DELAYS: u64 = 50;
 /// Interval of searches while the log has only entries of another secret, in milliseconds.
 const FOREIGN_MS: u64 = 5000;
 /// Time before a node without a position starts a log, in milliseconds. Nodes with a position start it earlier, because
-/// nodes at the same position then keep their pages.
+/// the pages of nodes at the same position then remain valid.
 const FIRST_LOG_MS: u64 = 2000;
 /// Maximum random delay before a node with a position starts a log again, in milliseconds.
 const RESTART_MS: u64 = 50;

@@ -5,8 +5,8 @@ use std::collections::{HashMap, HashSet, VecDeque};
 use super::ClockMs;
 use crate::record::{ClusterPurge, EntryId, LogPosition, PurgeId, RecordTag, StoredRecord};
 
-/// Number of purge IDs that are kept to recognize repeated purges. A purge that is repeated later is applied twice,
-/// which only removes more pages than necessary.
+/// Maximum number of stored purge IDs, by which the node detects repeated purges. A purge that is repeated after its ID
+/// was removed is applied twice, which only removes more pages than necessary.
 const KNOWN_PURGES: usize = 65_536;
 
 #[derive(Debug)]

@@ -32,7 +32,7 @@ pub(super) struct UnconfirmedAppend {
 /// predecessor is the newest record. A node that has read a record has therefore read everything before it, in this log
 /// or in the one from which the log was continued. [`LinkState`] shows the states of reading.
 ///
-/// Valkey may lose the end of the log (failover, restart) or the whole log. A node notices this at the next check, once
+/// Valkey may lose the newest records (failover, restart) or the whole log. A node notices this at the next check, once
 /// per second: the record of its position is missing. It reads backwards to the newest record that it has applied, and
 /// continues there. It has applied more than the log contains, so it has no gap, and it appends the lost purges again. If
 /// the log is empty, the first node appends a record after its own position: for nodes at the same position, nothing is
@@ -42,14 +42,14 @@ pub(super) struct UnconfirmedAppend {
 ///
 /// Records are applied in order ([`ApplyQueue`]). Once a record is applied and durable, the node sends receipts to the
 /// nodes that requested its purges, and its position moves. The member record has the position, too, and replaces lost
-/// receipts. A node keeps its own purges until every member has confirmed them, across restarts.
+/// receipts. A node stores its own purges until every member has confirmed them, across restarts.
 ///
 /// # Partitions
 ///
-/// Every member record says up to when the member's purges are in the log ([`MemberTable`]). A node that has these records
-/// and has then read the log to its end has every purge up to the oldest of these times. [`ContactState`] limits pages if
-/// this time is too old, whatever the cause: no connection to Valkey, a primary that was replaced, a member that is
-/// separated or dead.
+/// From each member record, a node derives the time up to which the member's purges are in the log ([`MemberTable`]). After
+/// the node has received these records, it reads all records of the log. It then has every purge up to the oldest of these
+/// times. [`ContactState`] limits pages if the oldest time is too old, whatever the cause: no connection to Valkey, a
+/// primary that was replaced, a member that is separated or dead.
 #[derive(Debug)]
 pub struct ClusterNode {
     pub(super) settings: NodeSettings,

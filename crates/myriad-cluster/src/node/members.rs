@@ -7,8 +7,8 @@ use crate::record::{MemberRecord, MemberState, NodeName};
 
 /// Another member.
 ///
-/// A member's record says: every purge that was requested before this record was made, except the last `unsent_for_ms`,
-/// is in the log. The time at which a record was made is on another machine's clock, so a lower bound on this node's
+/// A member's record confirms that every purge that was requested before this record was made, except during the last
+/// `unsent_for_ms`, is in the log. The time at which a record was made is on another machine's clock, so a lower bound on this node's
 /// clock is used: a record was made after the member's newest confirmed record was executed by Valkey, and that was after
 /// this node sent the last request whose reply did not have it.
 #[derive(Debug)]
@@ -90,7 +90,7 @@ impl MemberTable {
         member.is_removed = false;
     }
 
-    /// Ends the handling of a reply.
+    /// Completes the handling of a reply to a request that was sent at `sent_at`.
     pub(super) fn end_reply(&mut self, sent_at: ClockMs) {
         self.read_at = Some(sent_at);
     }

@@ -61,7 +61,7 @@ pub enum ClusterMessage {
         /// Newest common record.
         to: EntryId,
     },
-    /// The log was empty; this node started it again. Nodes with the same position keep their pages.
+    /// The log was empty; this node started it again. The pages of nodes at the same position remain valid.
     LogRestarted(EntryId),
     /// A command failed.
     CommandFailed {

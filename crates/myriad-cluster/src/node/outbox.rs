@@ -97,7 +97,8 @@ impl PurgeOutbox {
         self.changed.insert(key);
     }
 
-    /// True if so many purges wait for the log that they must be replaced by a purge of everything.
+    /// True if the maximum number or size of purges that wait for the log is reached. A purge of everything must then
+    /// replace them.
     pub(super) fn is_full(&self) -> bool {
         self.unsent.len() >= MAX_UNSENT || self.unsent_bytes >= MAX_UNSENT_BYTES
     }
@@ -200,7 +201,8 @@ impl PurgeOutbox {
         }
     }
 
-    /// Returns purges for the next record, at most as many as fit.
+    /// Returns the purges for the next record, up to the maximum number and size. The first purge is returned whatever
+    /// its size.
     pub(super) fn next_purges(&self, now: ClockMs) -> Vec<ClusterPurge> {
         let own = self.unsent.iter().map(|key| &self.own[key].purge);
         let lost = self.lost.iter().filter(|lost| lost.due_at <= now).map(|lost| &lost.purge);

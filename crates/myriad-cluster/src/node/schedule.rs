@@ -125,7 +125,7 @@ impl UpkeepState {
         self.stop == StopState::Stopped
     }
 
-    /// Time at which the current step of the stop ends at the latest.
+    /// Deadline of the current step of the stop; `None` if the node is not stopping or has stopped.
     pub(super) fn shutdown_due_at(&self) -> Option<ClockMs> {
         match self.stop {
             StopState::Running | StopState::Stopped => None,

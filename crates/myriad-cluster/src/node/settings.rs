@@ -38,9 +38,9 @@ pub struct NodeTimings {
     pub trim_ms: u64,
     /// Number of records above which the oldest are removed from the log.
     pub max_log_records: u64,
-    /// Number of records whose tags are kept in memory.
+    /// Maximum number of records whose tags are in memory.
     pub history_records: usize,
-    /// Time for which purges are kept in memory so that they can be appended again, in milliseconds.
+    /// Time for which purges are stored in memory so that they can be appended again, in milliseconds.
     pub retain_ms: u64,
     /// Maximum size of these purges, in bytes.
     pub retain_bytes: usize,

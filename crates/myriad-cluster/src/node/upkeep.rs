@@ -1,4 +1,4 @@
-//! Regular work of a node: its member record, the length of the log, the position file, and the end of the process.
+//! Regular work of a node (its member record, the length of the log, the position file), and its shutdown.
 
 use super::bug::SeededBug;
 use super::commands::CommandKind;
@@ -158,7 +158,7 @@ impl ClusterNode {
         self.actions.push_back(ClusterAction::StorePosition { number, contents });
     }
 
-    /// Handles the end of a write of the position file.
+    /// Handles the result of a write of the position file.
     pub(super) fn end_store(&mut self, number: BatchNumber, is_stored: bool) {
         if self.upkeep.store == Some(number) {
             self.upkeep.store = None;

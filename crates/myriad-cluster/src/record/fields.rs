@@ -55,7 +55,7 @@ impl FieldWriter {
     }
 }
 
-/// Record that is being read. Every method returns [`RecordError::Malformed`] if the record ends early.
+/// Record that is being read. Every method returns [`RecordError::Malformed`] if the record is incomplete.
 pub(super) struct FieldReader<'a> {
     rest: &'a [u8],
 }

@@ -60,7 +60,7 @@ impl MemberRecord {
         bytes
     }
 
-    /// Decodes the record of the node `node`. Fields that newer versions add at the end are ignored.
+    /// Decodes the record of the node `node`. Fields that newer versions append are ignored.
     pub fn decode(secret: &ClusterSecret, node: &NodeName, bytes: &[u8]) -> Result<Self, RecordError> {
         let (body, _) = secret.open(RecordContext::Member(node), bytes)?;
         let mut reader = FieldReader::new(body);

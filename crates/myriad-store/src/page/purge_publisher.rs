@@ -95,7 +95,7 @@ pub struct PurgeReceipts {
     pub applied: BTreeSet<String>,
     /// Names of the nodes of the cluster that have not confirmed the purge.
     pub missing: BTreeSet<String>,
-    /// Time from the publication of the purge to the last receipt, or to the end of the wait.
+    /// Time from the publication of the purge until the last receipt arrived or the waiting time had passed.
     pub elapsed: Duration,
 }
 

@@ -128,7 +128,7 @@ impl World {
         }
     }
 
-    /// Makes the replica the primary. In a split, some hosts keep using the old primary for a time.
+    /// Makes the replica the primary. In a split, some hosts continue to use the old primary for a time.
     fn fail_over(&mut self, end: u64, is_split: bool) {
         if self.split.is_some() {
             return;
@@ -194,7 +194,7 @@ impl World {
         self.wake_reads();
     }
 
-    /// Ends the process of a host without warning. It starts again later, sometimes without its disk.
+    /// Kills the process of a host. The process starts again later, sometimes without its disk.
     fn crash(&mut self, host: usize) {
         if self.hosts[host].node.take().is_none() {
             return;
@@ -226,7 +226,7 @@ impl World {
         self.node(host, ClusterEvent::Shutdown { is_leaving });
     }
 
-    /// Ends a fault.
+    /// Removes a fault.
     pub(super) fn end_fault(&mut self, end: FaultEnd) {
         self.trace(|| format!("{end:?}"));
         let existing = self.existing_purges();
@@ -254,7 +254,7 @@ impl World {
         self.note_losses(&existing);
     }
 
-    /// Ends all faults.
+    /// Removes all faults.
     pub(super) fn heal(&mut self) {
         self.is_healed = true;
         self.server_paused_until = 0;

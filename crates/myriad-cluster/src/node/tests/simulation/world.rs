@@ -39,7 +39,7 @@ pub(super) enum WorldEvent {
     OwnDurable { host: usize, lifetime: u32, purge: usize, at: ClockMs },
     /// The position file is written.
     Stored { host: usize, lifetime: u32, number: BatchNumber, contents: Vec<u8> },
-    /// A fetch of a page ends.
+    /// A fetch of a page is complete.
     FetchEnds { host: usize, lifetime: u32, key: PageKey, version: u32, fetched_at: ClockMs },
     /// A node's deadline is reached.
     Tick { host: usize, lifetime: u32 },
@@ -49,13 +49,13 @@ pub(super) enum WorldEvent {
     Change,
     /// A fault begins.
     Fault,
-    /// A fault ends.
+    /// A fault is removed.
     FaultEnds(FaultEnd),
-    /// All faults end.
+    /// All faults are removed.
     Heal,
 }
 
-/// End of a fault.
+/// Removal of a fault.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum FaultEnd {
     Cut(usize),
