@@ -115,7 +115,7 @@ pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     stopped(exchange)
 }
 
-/// Reports the effect of the next step, which is not executed, and ends the explanation. The anonymous request of a
+/// Reports the effect of the next step, which is not executed, and stops the explanation. The anonymous request of a
 /// known visitor gets the status [`esi::USELESS_FETCH`] instead, if its page is on disk and not for known visitors.
 pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &JourneyStep) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };

@@ -24,8 +24,8 @@ use myriad_exchange::exchange::{Exchange, PhaseStep, shortcut};
 use myriad_exchange::keys::page_key;
 use myriad_store::page::{Page, write_variant};
 
-/// Looks the page up, or executes a purge that the request asks for. If a configured text cannot be evaluated, logs
-/// the error and responds with 500.
+/// Looks the page up, or executes the purge if the request is a purge request. If a configured text cannot be
+/// evaluated, logs the error and responds with 500.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match look_up(exchange, cached) {
         Ok(next) => next,

@@ -143,8 +143,8 @@ impl Parser<'_> {
         self.block(&mut lexer, None)
     }
 
-    /// Parses directives up to the `}` of a block, where `opened` is the position of the block's directive, or up to
-    /// the end of the file if `opened` is `None`. An unclosed block, which is an error, ends with the file.
+    /// Parses directives up to the `}` of a block, where `opened` is the position of the block's directive, or all
+    /// directives of the file if `opened` is `None`. An unclosed block is an error; the rest of the file belongs to it.
     fn block(&mut self, lexer: &mut Lexer<'_>, opened: Option<Span>) -> Vec<Node> {
         let mut nodes = Vec::new();
         let mut words: Vec<Word> = Vec::new();

@@ -58,9 +58,9 @@ impl PersonalCookies {
         PersonalCookies::parse(&[SESSIONS, FRAMEWORKS].concat())
     }
 
-    /// Parses patterns in the format of the built-in lists: one per line, `#` starts a comment. One `*`, at the end
-    /// of a name or inside it, matches any text; a trailing `[a-f0-9]+` matches hexadecimal digits. A pattern may be
-    /// followed by a space and `!NAME`, which excludes a name.
+    /// Parses patterns in the format of the built-in lists: one per line, `#` starts a comment. One `*`, inside a
+    /// name or as its last character, matches any text; a trailing `[a-f0-9]+` matches hexadecimal digits. A pattern may
+    /// be followed by a space and `!NAME`, which excludes a name.
     pub fn parse(list: &str) -> PersonalCookies {
         let lines = list.lines().map(|line| line.split('#').next().unwrap_or_default().trim());
         PersonalCookies::from_patterns(lines.filter_map(CookiePattern::parse_line).collect())

@@ -198,7 +198,7 @@ impl Methods {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct UseStale {
     /// `error`: true to serve an expired page if the connection failed or could not be opened, the fetch failed for
-    /// another reason without a condition of its own, or a limit of this server prevented the request.
+    /// another reason that has no separate condition, or a limit of this server prevented the request.
     pub error: bool,
     /// `timeout`: true to serve an expired page if the origin timed out, or a limit of this server prevented the
     /// request.

@@ -7,8 +7,8 @@ use crate::error::EvalError;
 /// Maximum depth of variables that depend on other variables, as in nginx (`ngx_http_variable_depth`).
 const MAX_DEPTH: u32 = 100;
 
-/// Maximum capacity of a buffer of a [`Frame`] that is kept for reuse, in bytes. It does not apply to the values in
-/// slots.
+/// Maximum capacity of a buffer that a [`Frame`] reuses, in bytes; larger buffers are freed. The limit does not apply to
+/// the values in slots.
 const MAX_REUSED_CAPACITY: usize = 16 * 1024;
 
 /// Offset that stands for a regex group that did not participate in the match.

@@ -113,7 +113,7 @@ impl Geo {
     }
 
     /// Returns the client address: `peer`, or if `peer` is a trusted proxy, the last address in `X-Forwarded-For`
-    /// (`list`); with `proxy_recursive`, addresses of trusted proxies at the end of the list are skipped.
+    /// (`list`); with `proxy_recursive`, trailing addresses of trusted proxies are skipped.
     pub(crate) fn client_address(&self, peer: IpAddr, list: &[u8]) -> IpAddr {
         let trusted =
             |ip: Option<IpAddr>| ip.is_some_and(|ip| self.proxies.find(ip.to_canonical()).is_some());

@@ -29,7 +29,7 @@ impl<V> Default for Hostnames<V> {
 pub enum HostnameError {
     /// The name already exists.
     Conflict,
-    /// The name consists of a wildcard only, or contains a star other than one whole label at its start or end.
+    /// The name consists of a wildcard only, has several stars, or has a star that is not its whole first or last label.
     Invalid,
 }
 

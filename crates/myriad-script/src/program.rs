@@ -31,7 +31,7 @@ impl Program {
     }
 
     /// Returns whether the program only sets variables: it never redirects or rewrites a request, never responds to
-    /// one, and never selects the settings of an `if` block. It may end by `break`.
+    /// one, and never selects the settings of an `if` block. It may contain `break`.
     pub fn only_sets(&self) -> bool {
         only_set(&self.steps)
     }

@@ -80,7 +80,7 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
 
 /// Parses `header NAME VALUE`, a header field of each request to the collector. The name consists of letters, digits,
 /// `-`, `_` and `.`; it is converted to lower case and must not be one of [`OWN_FIELDS`] or start with `grpc-`. The
-/// value must be printable ASCII, so that it cannot end the header line.
+/// value must be printable ASCII, so that it cannot contain a line break.
 fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let [name, value] = line.args.as_slice() else {
         return Err(arguments(line, "write `header X-API-Token \"value\";`"));

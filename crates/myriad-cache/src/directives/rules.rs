@@ -110,7 +110,7 @@ fn personal_cookies(settings: &mut Settings, args: &mut Arguments<'_>) -> Setter
 }
 
 /// Parses the cookie names of a directive. `default` adds the built-in list; a single `off` results in an empty list.
-/// `off` among other arguments, an empty name, and a `*` that is not at the end of a name, are errors.
+/// `off` among other arguments, an empty name, and a `*` that is not the last character of a name, are errors.
 pub(crate) fn cookie_list(args: &mut Arguments<'_>) -> Result<PersonalCookies, Diagnostic> {
     let mut cookies = PersonalCookies { builtin: false, names: Vec::new() };
     for index in 0..args.len() {

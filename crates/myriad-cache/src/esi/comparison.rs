@@ -220,8 +220,8 @@ pub(super) fn begin(
 }
 
 /// Stores the class of the visitor and the permission that a response to a request of [`begin`] contains. A response
-/// without a permission (no class or no version) ends the waits of other visitors for this page and class: their
-/// requests are sent to the origin. Does nothing for other requests.
+/// without a permission (no class or no version) releases the requests of other visitors that wait for this page and
+/// class: they are sent to the origin. Does nothing for other requests.
 pub(crate) fn check_response(request: &Request, head: &ResponseHead) {
     // Only responses to requests of `begin` are searched.
     let Some(pending) = request.outcome.feature_state.get::<PendingComparison>() else { return };

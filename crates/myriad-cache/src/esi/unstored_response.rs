@@ -93,13 +93,14 @@ struct PassedBody {
     body: BoxBody,
     decoder: Option<StreamDecoder>,
     piece: Bytes,
-    /// Cutter of the page's ESI markup; `None` after the end of the page.
+    /// Cutter of the page's ESI markup; `None` once the whole body was read.
     cutting: Option<Cutting>,
     /// Text received so far, for a page whose includes are filled; `None` if only the markup is removed.
     whole: Option<Vec<u8>>,
     /// Body that fills the includes, once the page is received completely.
     then: Option<BoxBody>,
-    /// Copy of the exchange, for log messages and for the body that fills the page; `None` after the end of the page.
+    /// Copy of the exchange, for log messages and for the body that fills the page; `None` once the whole body was
+    /// read.
     exchange: Option<Box<Exchange>>,
 }
 

@@ -165,7 +165,8 @@ impl ImageCopies {
             && answer.coding == Coding::Identity
             && request.errors.forced_status.is_none()
             && matches!(request.received.head.method(), Method::Get | Method::Head);
-        // Files behind access rules remain as they are, as do those of subrequests.
+        // Files in locations with access rules have no copies, nor have files that are served after an internal redirect
+        // or for a subrequest.
         let is_public =
             request.place().entry.gate.is_none() && !request.route.internal && !request.is_subrequest();
         let is_suitable = self.filters.contains(filter) && FILE_BYTES.contains(&file.length);

@@ -17,7 +17,7 @@ pub struct RequestTrace {
     pub state: Option<Vec<u8>>,
     /// True if the request is recorded for tracing; `None` until a location has decided.
     pub sampled: Cell<Option<bool>>,
-    /// The first 64 intervals in which the request waited so far, in the order of their ends.
+    /// The first 64 intervals in which the request waited so far, in the order in which they were completed.
     pub waits: RefCell<Vec<RecordedWait>>,
 }
 

@@ -63,7 +63,7 @@ pub struct EntryRules {
 pub struct RewriteRules {
     /// Compiled rewrite directives (`set`, `rewrite`, `return`, `if`, …).
     pub program: Program,
-    /// Settings of the `if` blocks in the program, by `IfId`; 0 for a block without settings of its own.
+    /// Settings of the `if` blocks in the program, by `IfId`; 0 for a block without settings.
     pub ifs: Box<[PlaceId]>,
 }
 

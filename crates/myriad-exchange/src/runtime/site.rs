@@ -142,7 +142,7 @@ pub struct VirtualServer {
     pub place: PlaceId,
     /// Rewrite directives of the server level.
     pub rewrite: Program,
-    /// Settings of the `if` blocks in `rewrite`, by `IfId`; 0 for a block without settings of its own.
+    /// Settings of the `if` blocks in `rewrite`, by `IfId`; 0 for a block without settings.
     pub ifs: Box<[PlaceId]>,
     /// Locations of the server.
     pub locations: Locations,

@@ -10,7 +10,7 @@ const LONGEST_NAME: usize = 64;
 const LONGEST_LINE: usize = LONGEST_NAME + 2 * 21;
 
 /// Splits the target of an include into the part before the fragment's name and the name. Returns `None` unless the
-/// target ends with `argument=NAME` after a `?` or `&`, and the name has 1 to 64 letters, digits, `-`, `_` or `.`.
+/// last query argument is `argument=NAME`, and the name has 1 to 64 letters, digits, `-`, `_` or `.`.
 pub fn joint_name<'a>(target: &'a [u8], argument: &[u8]) -> Option<(&'a [u8], &'a [u8])> {
     let at = target.iter().rposition(|byte| matches!(byte, b'?' | b'&'))? + 1;
     let name = target[at..].strip_prefix(argument)?.strip_prefix(b"=")?;

@@ -72,7 +72,7 @@ pub struct ProgramResult {
     pub matched_if: Option<IfId>,
 }
 
-/// Returns whether the steps only set variables or end the program by `break`, also within `if` blocks without
+/// Returns whether the steps only set variables or stop the program by `break`, also within `if` blocks without
 /// settings.
 pub(super) fn only_set(steps: &[TaggedStep]) -> bool {
     steps.iter().all(|tagged| match &tagged.step {

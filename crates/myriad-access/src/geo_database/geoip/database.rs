@@ -165,7 +165,7 @@ impl GeoipDatabase {
 }
 
 /// Returns the edition (type number) of a database file, and the number of nodes if it follows the type number. The
-/// edition is 1 (countries) if the end of the file does not contain a type number.
+/// edition is 1 (countries) if the file has no type number in its last bytes.
 fn structure(bytes: &[u8]) -> (u8, Option<usize>) {
     for from_end in 3..3 + MOST_INFO {
         let Some(at) = bytes.len().checked_sub(from_end) else { break };
@@ -181,7 +181,7 @@ fn little_endian(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |number, byte| number << 8 | usize::from(*byte))
 }
 
-/// Splits off a text and the NUL byte that ends it; `None` if there is no NUL byte within [`MOST_TEXT`] bytes.
+/// Splits off a text and its terminating NUL byte; `None` if there is no NUL byte within [`MOST_TEXT`] bytes.
 fn take_text<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
     let end = rest.iter().take(MOST_TEXT).position(|byte| *byte == 0)?;
     let text = &rest[..end];
