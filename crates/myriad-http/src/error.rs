@@ -28,7 +28,7 @@ pub enum ParseError {
     /// The head has more fields than its limit allows: `max_headers` in requests, 1000 in responses.
     TooManyFields,
     /// A field contains NUL or another control byte except a tab in a value (RFC 9110 §5.5), or a trailer line of the
-    /// chunked coding ends with LF instead of CRLF. In values of HTTP/1 responses, only NUL is an error.
+    /// chunked coding is terminated by LF instead of CRLF. In values of HTTP/1 responses, only NUL is an error.
     ControlByte,
     /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
@@ -63,7 +63,7 @@ pub enum ParseError {
     TransferEncodingInHttp10,
     /// A chunk does not start with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
-    /// The line with a chunk size does not end with CRLF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
+    /// The line with a chunk size is not terminated by CRLF, or chunk data is not followed by CRLF (RFC 9112 §7.1).
     InvalidChunkEnd,
     /// A chunk extension violates the grammar (RFC 9112 §7.1.1), or extensions, padding and leading zeros of chunk
     /// sizes exceed the limit of the decoder.

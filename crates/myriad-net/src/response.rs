@@ -133,7 +133,7 @@ pub enum ResponseBody {
         length: u64,
     },
     /// Stream and its length, read as the client accepts bytes. Without a length, HTTP/1.1 uses chunked coding;
-    /// HTTP/1.0, and HTTP/1.1 if [`Response::chunked`] is false, close the connection at the end.
+    /// HTTP/1.0, and HTTP/1.1 if [`Response::chunked`] is false, close the connection after the body.
     Stream(BoxBody, Option<u64>),
     /// Relay of bytes after a switch to another protocol (status 101, for which the service writes `Connection` and
     /// `Upgrade`) or after a successful CONNECT. HTTP/1 only; other drivers reset the stream.

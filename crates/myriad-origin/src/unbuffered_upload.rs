@@ -43,7 +43,7 @@ pub async fn payload(exchange: &mut Exchange) -> Result<RequestPayload, u16> {
 }
 
 /// Takes the request body data that is available without waiting, until it has at least [`AT_ONCE`] bytes. Returns
-/// true if the end of the body was reached.
+/// true if the body is complete.
 fn take_ready(
     body: &mut RequestBody,
     first: &mut VecDeque<Bytes>,

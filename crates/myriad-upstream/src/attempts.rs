@@ -27,7 +27,7 @@ pub struct Attempt {
     pub connect_ms: Option<u64>,
     /// Time to the response head, or to the first byte of a byte stream; `None` until then (`$upstream_header_time`).
     pub header_ms: Option<u64>,
-    /// Time to the end of the body, to the failure, or until the body was no longer needed; `None` until then
+    /// Time until the body was complete, the attempt failed, or the body was no longer needed; `None` until then
     /// (`$upstream_response_time`).
     pub response_ms: Option<u64>,
     /// Number of bytes sent to the peer (`$upstream_bytes_sent`).

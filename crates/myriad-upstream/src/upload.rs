@@ -144,8 +144,8 @@ impl Upload {
     }
 
     /// Queues available pieces of a streamed body until at least [`MAX_GATHERED`] bytes are queued; with chunked
-    /// coding, as a single chunk. Queues the end of the body too. Fails if the body fails or has another length than
-    /// announced.
+    /// coding, as a single chunk. Completes the framing after the last piece. Fails if the body fails or
+    /// has another length than announced.
     fn take_ready(&mut self, cx: &mut Context<'_>) -> Result<(), UploadError> {
         let UploadSource::Stream(body, left) = &mut self.source else { return Ok(()) };
         let waiting: usize = self.queue.iter().map(Bytes::len).sum();

@@ -25,7 +25,8 @@ impl CpuBudget {
         CpuBudget { rate, burst, level: burst, filled: now }
     }
 
-    /// Refills the bucket. Returns the pause after which to ask again, at most a minute; `None` if a job may start now.
+    /// Refills the bucket. Returns the time to wait before the next call, at most a minute; `None` if a job may
+    /// start now.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
         self.filled = self.filled.max(now);

@@ -55,7 +55,7 @@ pub(super) struct FieldLine {
     pub odd: bool,
 }
 
-/// Parses the line at `start` by `rules`. Returns [`HeadLine::Partial`] if its end has not arrived.
+/// Parses the line at `start` by `rules`. Returns [`HeadLine::Partial`] if the line is incomplete.
 #[inline]
 pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<HeadLine, ParseError> {
     match buf.get(start) {

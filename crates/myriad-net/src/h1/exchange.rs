@@ -176,7 +176,7 @@ impl<S: Service> ExchangeParts<S> {
     }
 
     /// Sends the head of the response, then relays bytes in both directions. If the head cannot be sent or the request
-    /// body is incomplete, nothing is relayed. The connection closes at the end.
+    /// body is incomplete, nothing is relayed. The connection is closed afterwards.
     async fn tunnel(mut self, mut response: Response<S::ExchangeState>) -> NextState {
         let body = std::mem::replace(&mut response.body, ResponseBody::None);
         response.head.append_lines(b"\r\n");

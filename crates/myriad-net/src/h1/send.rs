@@ -305,7 +305,7 @@ impl ResponseWriter {
         SendProgress { too_slow: true, ..self.progress(false) }
     }
 
-    /// Ends the postponement once enough bytes or the whole response are available. A response that has failed by then
+    /// Clears `postponed` once enough bytes or the whole response are available. A response that has failed by then
     /// is not sent at all.
     fn end_postponement(&mut self) {
         if self.failed {
@@ -316,8 +316,8 @@ impl ResponseWriter {
             !self.failed && self.queued < POSTPONED && matches!(self.source, WriterSource::Stream { .. });
     }
 
-    /// Pulls pieces of a streamed body until enough bytes are queued, no piece is ready, or the body ends or fails. At
-    /// the end of a chunked body, queues the last chunk, to which `trailers` appends the trailer lines.
+    /// Pulls pieces of a streamed body until enough bytes are queued, no piece is ready, or the body is complete or
+    /// has failed. After a chunked body, queues the last chunk, to which `trailers` appends the trailer lines.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {
             let WriterSource::Stream { body, left } = &mut self.source else { return };

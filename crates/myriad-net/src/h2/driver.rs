@@ -72,7 +72,7 @@ enum DeadlineKind {
     /// The client's next request, while no request is in progress.
     Idle,
     /// None: requests are in progress, so the connection has no deadline. Waits for request bodies and for windows of
-    /// single streams have deadlines of their own.
+    /// single streams have separate deadlines.
     Off,
     /// Reading of the written response bytes by the client.
     Sending,

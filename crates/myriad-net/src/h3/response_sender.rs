@@ -176,8 +176,8 @@ impl<T> ResponseSender<T> {
         }
     }
 
-    /// Pulls pieces of the body until enough bytes are queued, no piece is ready, or the body ends or fails. At its
-    /// end, queues the trailers.
+    /// Pulls pieces of the body until enough bytes are queued, no piece is ready, or the body is complete or has
+    /// failed. After a complete body, queues the trailers.
     fn fill(&mut self, cx: &mut Context<'_>) {
         while !self.is_exhausted && self.queued < GATHER {
             match self.body.poll_piece(GATHER - self.queued, cx) {

@@ -70,7 +70,7 @@ fn is_shareable(exchange: &Exchange, head: &ResponseHead) -> bool {
 }
 
 /// Returns whether the file extension names the content coding of a response; true without a coding. When the file is
-/// served, only the extension tells the coding.
+/// served, the extension alone determines the coding.
 fn is_coded_as_named(head: &ResponseHead, path: &Path) -> bool {
     let mut codings = head.fields.known_all(Known::ContentEncoding).map(<[u8]>::trim_ascii);
     let ending: &[u8] = path.extension().unwrap_or_default().as_encoded_bytes();

@@ -21,7 +21,7 @@ pub(crate) struct RelaySettings {
     pub silence_ms: u64,
     /// Maximum number of buffered bytes per direction (`proxy_buffer_size`).
     pub buffer: usize,
-    /// True if one direction may continue after the other has ended (`proxy_half_close`).
+    /// True if one direction may continue after the source of the other has closed (`proxy_half_close`).
     pub half_close: bool,
     pub upload: DirectionRate,
     pub download: DirectionRate,
@@ -65,7 +65,7 @@ impl RelayDirection {
     }
 
     /// Reads once from the source if the buffer is empty and the rate limit allows it. Returns the number of bytes, 0
-    /// if the source has just ended or failed; `None` if nothing was read, or the source had ended before.
+    /// if the source has just closed or failed; `None` if nothing was read, or the source had closed before.
     fn fill(&mut self, cx: &mut Context<'_>, room: usize, source: Pin<&mut impl AsyncRead>) -> Option<usize> {
         if self.from != SideState::Open || !self.waiting.is_empty() {
             return None;
@@ -114,7 +114,7 @@ impl RelayDirection {
         }
     }
 
-    /// Returns true if the source of this direction has ended or failed and all its bytes are written.
+    /// Returns true if the source of this direction has closed or failed and all its bytes are written.
     fn is_done(&self) -> bool {
         self.from != SideState::Open && self.waiting.is_empty()
     }
@@ -196,8 +196,8 @@ impl TcpRelay<'_> {
         if moved { Poll::Ready(None) } else { Poll::Pending }
     }
 
-    /// Returns the reason if the relay has ended. Otherwise (only with `proxy_half_close`) shuts down writing to a side
-    /// once the other side has ended and its bytes are written.
+    /// Returns the reason if the relay has stopped. Otherwise (only with `proxy_half_close`) shuts down writing to a side
+    /// once the other side has closed and its bytes are written.
     fn end(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
         let (up, down) = (self.up.is_done(), self.down.is_done());
         if up && down || !self.terms.half_close && (up || down) {

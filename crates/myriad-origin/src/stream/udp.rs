@@ -55,7 +55,7 @@ thread_local! {
     static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Returns the number of open UDP sessions of this worker. Relayed sessions end when the worker drains.
+/// Returns the number of open UDP sessions of this worker. Relayed sessions are closed when the worker drains.
 pub fn sessions() -> usize {
     SESSIONS.get()
 }

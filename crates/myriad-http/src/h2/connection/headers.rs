@@ -19,10 +19,11 @@ use crate::{HttpVersion, ParseError, RequestHead};
 enum BlockPurpose {
     Request,
     Trailers,
-    /// Header block of a stream that the server has reset, or of a new stream after the final `GOAWAY`; only decoded to
-    /// keep the compression table consistent.
+    /// Header block of a stream that the server has reset, or of a new stream after the final `GOAWAY`; only decoded so
+    /// that the compression table remains consistent.
     Ignored,
-    /// Header block that is decoded to keep the compression table consistent; the stream is then reset with this code.
+    /// Header block that is decoded so that the compression table remains consistent; the stream is then reset with this
+    /// code.
     Refused(ErrorCode),
 }
 

@@ -82,7 +82,7 @@ pub struct FinishedStream {
     pub sent: ResponseBytes,
     /// True if the response is completely in the output.
     pub complete: bool,
-    /// True if the client reset the stream, or its connection ended.
+    /// True if the client reset the stream, or its connection was closed.
     pub by_client: bool,
 }
 

@@ -49,7 +49,7 @@ pub(super) fn find(name: &[u8], value: &[u8]) -> Option<(usize, bool)> {
     Some(entries.find(|at| STATIC[*at].1 == value).map_or((first, false), |index| (index, true)))
 }
 
-/// Index of the entry `access-control-allow-headers: *`, apart from the other entries with this name.
+/// Index of the entry `access-control-allow-headers: *`, which is not adjacent to the other entries with this name.
 const ALLOW_ALL_HEADERS: usize = 75;
 
 /// Returns the index of the first static table entry with this name, and the number of consecutive entries with it;

@@ -225,8 +225,8 @@ impl<S: Service> QuicClient<S> {
         self.stop_receiving(id);
     }
 
-    /// Drops the work for a stream. A response in progress is reported as aborted. Too many requests aborted before the
-    /// end of their responses close the connection.
+    /// Drops the work for a stream. A response in progress is reported as aborted. Closes the connection after too many
+    /// requests that were aborted before their responses were complete.
     pub(super) fn abort_stream(&mut self, id: StreamId, around: &HubContext<'_, S>) {
         let Some(stream) = self.streams.get_mut(&id) else { return };
         if let Some(feed) = &stream.feed {

@@ -67,8 +67,8 @@ impl<S: Service> QuicClient<S> {
         matches!(self.take_some(id, 0), StreamData::Reset)
     }
 
-    /// Reads a unidirectional stream. Closes the connection if a critical stream ends or is malformed. Stops a stream
-    /// of an unknown type.
+    /// Reads a unidirectional stream. Closes the connection if a critical stream is closed, reset or malformed. Stops
+    /// a stream of an unknown type.
     pub(super) fn read_one_way(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         loop {
             let taken = self.take_up_to(id, usize::MAX);
@@ -128,8 +128,9 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Reads a request stream until no data is available, the stream ends or fails, the buffer of its body is full, or
-    /// the request waits for the handshake or for QPACK table entries. Does nothing if the stream is not read any more.
+    /// Reads a request stream until no data is available, the stream is complete or has failed, the buffer of its body is
+    /// full, or the request waits for the handshake or for QPACK table entries. Does nothing if the stream is not read
+    /// any more.
     pub(super) fn read(&mut self, id: StreamId, around: &mut HubContext<'_, S>) {
         while let Some(stream) = self.streams.get_mut(&id) {
             if matches!(&stream.work, RequestState::Held(held) if held.until == DelayReason::Handshake) {
