@@ -16,8 +16,8 @@ const MAX_FONTS: usize = 2;
 const LATE_BYTES: usize = 8 << 10;
 
 /// Adds preloads to the head of a page: files of the font in which the text of the page is shown, and the image with
-/// the highest priority (index `largest`) if it is far behind the head. Returns the edit of the page (`None` if no
-/// preload is added) and the report.
+/// the highest priority (index `largest`) if it follows the head at offset [`LATE_BYTES`] or later. Returns the edit of
+/// the page (`None` if no preload is added) and the report.
 pub(crate) fn hint_preload_subresources(
     images: &PageImages<'_>,
     largest: Option<usize>,

@@ -2,8 +2,8 @@
 
 use crate::{Exclusions, FilterSet, OptimizeLimits};
 
-/// Start of the words with which the caller marks places of a page ([`OptimizeOptions::marker`]). A text of such words does not
-/// end the head of the page.
+/// Start of the words with which the caller marks places of a page ([`OptimizeOptions::marker`]). A text of such words
+/// may be part of the head of the page.
 pub const PLACE_MARKER: &str = "myriadhole";
 
 /// Options of the optimizer for one page.

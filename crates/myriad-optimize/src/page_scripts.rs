@@ -11,8 +11,8 @@ use crate::html::{HtmlKind, HtmlTag, ResourceKind, is_module};
 use crate::js::{reads_own_url, rewrite_javascript};
 use crate::page_context::{OTHER_SITE, PageContext};
 
-/// Attributes with which a script keeps its URL: those that bind its content, and those by which authors ask
-/// optimizers to leave it alone.
+/// Attributes that prevent a change of a script's URL: attributes that bind its content, and attributes by which authors
+/// exclude the script from optimizers.
 const FIXING_ATTRIBUTES: [&str; 10] = [
     "integrity",
     "crossorigin",

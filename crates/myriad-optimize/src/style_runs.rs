@@ -20,7 +20,7 @@ const MAX_INLINE_BYTES: usize = 8192;
 const KNOWN_ATTRIBUTES: [&str; 5] = ["rel", "href", "media", "type", "id"];
 /// Attributes of a `style` element that combination preserves.
 const KNOWN_STYLE_ATTRIBUTES: [&str; 4] = ["media", "type", "id", "class"];
-/// Attributes with which a `link` keeps its URL.
+/// Attributes that prevent a change of the URL of a `link`.
 const FIXING_ATTRIBUTES: [&str; 2] = ["integrity", "crossorigin"];
 /// Number of requests that block the first paint up to which style sheets with `style` elements between them remain separate
 /// files. The text of such elements often differs between pages, and so would the combined style sheet.

@@ -12,7 +12,7 @@ pub(crate) struct CssItem {
     pub(crate) prelude: Range<usize>,
     /// Index of the token `{` of the block; `None` without a block.
     pub(crate) block: Option<usize>,
-    /// Index of the token `;` after the item; `None` after a block and at the end of a list.
+    /// Index of the token `;` after the item; `None` if the item has a block, or is the last item and has no `;`.
     pub(crate) semicolon: Option<usize>,
 }
 
@@ -31,7 +31,7 @@ pub(crate) enum ItemKind {
 }
 
 /// Reads the item that starts at token `at`, which is neither white space nor a comment. Returns it with the index
-/// after it. `is_nested` is true within a block, where a semicolon ends an item.
+/// after it. `is_nested` is true within a block, where a semicolon terminates an item.
 pub(crate) fn next_item(sheet: &CssTokens<'_>, at: usize, end: usize, is_nested: bool) -> (CssItem, usize) {
     let is_at_rule = sheet.kind(at) == CssKind::AtKeyword;
     if matches!(sheet.kind(at), CssKind::Other) && matches!(sheet.text_of(at), "<!--" | "-->") && !is_nested {

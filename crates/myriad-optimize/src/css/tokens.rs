@@ -48,7 +48,7 @@ pub(crate) struct CssTokens<'a> {
 
 impl<'a> CssTokens<'a> {
     /// Splits a style sheet into tokens. Sheets that are too long or nested too deeply, sheets with parse errors at
-    /// the level of tokens, and those that end within a comment, string or bracket are refused.
+    /// the level of tokens, and sheets with an unclosed comment, string or bracket are refused.
     pub(crate) fn read(text: &'a str, limits: &OptimizeLimits) -> Result<Self, CssRefusal> {
         if text.len() > limits.sheet_bytes {
             return Err(CssRefusal::TooLong);

@@ -110,8 +110,8 @@ pub fn scan(page: &str, tokens: &[HtmlToken<'_>], url: &PageUrl) -> PageScan {
     scanner.scan
 }
 
-/// Returns whether a text does not end the head: white space, and markers of places where nothing is inserted for most
-/// visitors.
+/// Returns whether a text may be part of the head: it contains only white space, and markers of places where nothing is
+/// inserted for most visitors.
 fn is_text_of_head(text: &str) -> bool {
     text.split(|c: char| c.is_ascii_whitespace())
         .all(|word| word.is_empty() || word.starts_with(PLACE_MARKER))

@@ -40,7 +40,7 @@ pub(crate) struct PageImages<'a> {
 }
 
 /// Adds attributes to images: a high priority to the largest one, and lazy loading and asynchronous decoding to
-/// others behind the first images. No attribute of a tag is replaced, and tags with `fetchpriority` do not change.
+/// images after the first ones. No attribute of a tag is replaced, and tags with `fetchpriority` do not change.
 /// Lazy loading requires `width` and `height`, so that no content moves. `size_of` returns the real size of an image,
 /// for tags without one.
 pub(crate) fn order_loading(
