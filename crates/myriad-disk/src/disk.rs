@@ -46,7 +46,7 @@ pub struct DiskStore {
 
 impl DiskStore {
     /// Returns the seed of the key hashes that is stored in the folder at `path`. A folder without a valid seed gets
-    /// `own`. If the folder cannot be used now, returns `own`, which is then the seed until the process ends.
+    /// `own`. If the folder cannot be used now, returns `own`, which is then the seed in this process.
     pub fn folder_seed(path: &Path, own: Seed) -> Seed {
         hash_seed::take(path, own)
     }

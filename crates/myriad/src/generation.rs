@@ -211,7 +211,7 @@ impl ServerGeneration {
 }
 
 /// Creates the history file, if history is stored in a file and root starts the server, and gives it to the user of the
-/// workers, who cannot create files in the folder above a zone. Errors are ignored: the worker reports that the file is
+/// workers: workers cannot create files in the folder above a zone. Errors are ignored: the worker reports that the file is
 /// missing.
 fn make_history(model: &Model, origin: &ConfigurationSource, account: Option<&Account>) {
     if let (Some(account), myriad_serve::HistoryStorage::At(path)) =

@@ -11,7 +11,7 @@ const INITIAL_BIAS: u32 = 72;
 const INITIAL_N: u32 = 128;
 
 /// Converts a host name to its DNS name, in lower case; `None` if a label with non-ASCII letters has invalid
-/// characters, or is so long that [`encoded`] overflows.
+/// characters, or if [`encoded`] overflows because the label is too long.
 pub(super) fn ascii_form(name: &str) -> Option<String> {
     let labels: Option<Vec<String>> = name.split('.').map(ascii_label).collect();
     labels.map(|labels| labels.join("."))

@@ -83,7 +83,8 @@ impl RunningSite {
     }
 
     /// Waits until the workers have exited, or `worker_shutdown_timeout` has passed. The history is completed after
-    /// [`HISTORY_PATIENCE`], so that it contains requests that end soon, and a successor can use its file.
+    /// [`HISTORY_PATIENCE`], so that it contains requests that are completed within this time, and a successor can use
+    /// its file.
     fn wait_for_workers(&self) {
         let limit = *self.shutdown_timeout.lock();
         let workers = std::mem::take(&mut self.inner.lock().workers);

@@ -76,7 +76,7 @@ pub(super) fn run_on_workers(
     }
     drop(done);
     for (worker, command) in workers.iter().zip(commands) {
-        // Fails if the worker has exited; its end of `done` is then closed, which is reported below.
+        // Fails if the worker has exited; its sender of `done` is then dropped, which is reported below.
         let _ = worker.commands.send(command);
     }
     for _ in workers {

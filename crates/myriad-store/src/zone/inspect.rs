@@ -35,7 +35,7 @@ pub struct LivePurge {
 
 impl<M: Metadata> Zone<M> {
     /// Returns the objects of the next slots in memory, without counting a hit, and the position to continue at; `None`
-    /// at the end. Objects that a hard purge covers are omitted.
+    /// if no slots remain. Objects that a hard purge covers are omitted.
     ///
     /// Objects that are stored or removed during the inspection may be missing; all others are returned once.
     pub fn inspect(&self, at: Cursor) -> (Vec<Object<M>>, Option<Cursor>) {
@@ -107,7 +107,7 @@ impl<M: Metadata> Zone<M> {
     }
 
     /// Returns the pages in the files of the next slots from `slot` on (0 at first) that are only on disk, and the slot
-    /// to continue at; `None` at the end. Pages that a hard purge covers are omitted.
+    /// to continue at; `None` if no slots remain. Pages that a hard purge covers are omitted.
     ///
     /// Reads the files on the calling thread, which must be allowed to block. A file that cannot be read is omitted;
     /// the next look-up of its page handles it.

@@ -180,8 +180,8 @@ impl Tally {
         of.agent(&visit.agent);
     }
 
-    /// Counts a line of the error log, as often as the log says that it was repeated, for the level and the group of
-    /// similar messages; stores the message as the latest example of the group.
+    /// Counts a line of the error log for its level and for the group of similar messages. A line that represents repeated
+    /// messages counts once for each of them. Stores the message as the latest example of the group.
     pub fn fault(&mut self, fault: &ErrorLogLine<'_>) {
         self.fault_lines = self.fault_lines.saturating_add(fault.count);
         self.time(fault.time_s);

@@ -7,8 +7,8 @@ use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPa
 
 use super::event::KeyPress;
 
-/// Maximum number of live events (usually one per second) whose rates are stored: at least as many as the widest
-/// terminal shows.
+/// Maximum number of live events (usually one per second) whose rates are stored: at least the number that
+/// the widest terminal shows.
 const SECONDS: usize = 400;
 /// Maximum number of purges that are stored for display.
 const PURGES: usize = 100;

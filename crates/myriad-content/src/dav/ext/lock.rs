@@ -144,7 +144,7 @@ async fn acquire_or_renew(
 }
 
 /// Creates an empty file if nothing exists at the path (RFC 4918 section 7.3), and returns whether it did. Returns
-/// 409 if the directory of the path does not exist, or if a URI that ends with a slash names nothing.
+/// 409 if the directory of the path does not exist, or if the URI has a trailing slash and names nothing.
 fn create_if_missing(target: &DavTarget, access: DavAccess) -> DavResult<bool> {
     let place = target.open_folder(409)?;
     if place.status()?.is_some() {
