@@ -125,7 +125,7 @@ class Myriad_Cache_Notes {
 			$hooks[ 'option_' . $name ] = 'o' . $name;
 		}
 		self::$counted = $hooks;
-		// Counts do not tell for which site of a network a hook has run. Before WordPress 6.1, filters are not counted.
+		// Counts do not identify the site of a network for which a hook has run. Before WordPress 6.1, filters are not counted.
 		if ( is_multisite() || ! isset( $GLOBALS['wp_filters'] ) ) {
 			Myriad_Cache_Hooks::add( array_keys( $hooks ), array( __CLASS__, 'note_hook' ), PHP_INT_MAX );
 		}

@@ -254,7 +254,7 @@ class Myriad_Cache_Reads {
 
 		Myriad_Cache_Titles::finish();
 		if ( self::$term_hook ) {
-			// An exception has ended the function of WordPress, so that later reads of terms were not noted.
+			// An exception has left the function of WordPress, so that later reads of terms were not noted.
 			self::continue_terms();
 			Myriad_Cache_Page::limit( Myriad_Cache_Times::LATE_VALIDITY );
 		}

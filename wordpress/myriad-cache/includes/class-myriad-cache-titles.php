@@ -247,7 +247,7 @@ class Myriad_Cache_Titles {
 	}
 
 	/**
-	 * Completes a list whose rendering has ended the request: the page depends on its whole posts.
+	 * Completes a list if the request stopped while the list was rendered: the page depends on its whole posts.
 	 */
 	public static function finish() {
 		if ( '' !== self::$list ) {
