@@ -19,7 +19,8 @@ const OF_WEB_SERVERS: [&str; 9] =
 pub struct Account {
     /// User ID.
     pub uid: u32,
-    /// ID of the primary group: the argument `GROUP` of `user`, otherwise that of the user.
+    /// ID of the primary group: the argument `GROUP` of `user`, otherwise the primary group of the user, or the user
+    /// ID if the user is given by number.
     pub gid: u32,
     /// IDs of all groups, including the primary group.
     pub groups: Vec<u32>,
@@ -62,7 +63,8 @@ impl Account {
         Ok(Self { uid, gid, groups: all })
     }
 
-    /// Returns whether the mode of a file grants this account `right`: 4 to read, 2 to write, 1 to search or execute.
+    /// Returns whether the mode of a file grants this account `right`: one of 4 (read), 2 (write) and 1 (search or
+    /// execute).
     ///
     /// Access control lists are not read; the group bits of the mode then contain their mask. The privileges of root
     /// are not considered.
@@ -79,7 +81,8 @@ impl Account {
 
     /// Changes the calling thread, and the threads that it starts later, to this account permanently.
     ///
-    /// Changes the whole process only if that has a single thread: Linux stores these IDs per thread.
+    /// Other threads keep their IDs, because Linux stores them per thread. After an error, the groups may already be
+    /// changed.
     pub fn switch_process(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
         rustix::thread::set_thread_groups(&groups)?;
@@ -91,17 +94,18 @@ impl Account {
     }
 }
 
-/// Returns the name of a user ID; `None` if it has none.
+/// Returns the name of a user ID; `None` if `/etc/passwd` cannot be read or does not contain the ID.
 pub fn name_of(uid: u32) -> Option<String> {
     name_in("/etc/passwd", uid)
 }
 
-/// Returns the name of a group ID; `None` if it has none.
+/// Returns the name of a group ID; `None` if `/etc/group` cannot be read or does not contain the ID.
 pub fn group_name_of(gid: u32) -> Option<String> {
     name_in("/etc/group", gid)
 }
 
-/// Returns the ID of a group that is given by name or number; `None` if the name is unknown.
+/// Returns the ID of a group that is given by name or number; `None` if it is neither a name in `/etc/group` nor a
+/// number.
 pub fn group_of(group: &str) -> Option<u32> {
     group_in(&fs::read_to_string("/etc/group").unwrap_or_default(), group)
 }
@@ -111,15 +115,15 @@ fn group_in(groups: &str, group: &str) -> Option<u32> {
     line.and_then(|line| line.split(':').nth(2)?.parse().ok()).or_else(|| group.parse().ok())
 }
 
-/// Returns whether workers may use a group that comes from a site or from its PHP pool: a group of ordinary users or of
-/// a web server, never another system group (such as `shadow` or `disk`). A number without a name is accepted, as
-/// containers use such numbers.
+/// Returns whether workers may use a group that comes from a site or from its PHP pool: a group of ordinary users (ID
+/// 1000 or higher) or of a web server (such as `www-data`), never root's or another system group (such as `shadow` or
+/// `disk`). A number without a name is accepted, as containers use such numbers.
 pub fn is_group_of_sites(gid: u32) -> bool {
     is_adoptable(gid, group_name_of)
 }
 
-/// Returns whether workers may use a user that comes from a site or from its PHP pool, by the rules of
-/// [`is_group_of_sites`].
+/// Returns whether workers may use a user that comes from a site or from its PHP pool: an ordinary user (ID 1000 or
+/// higher), a user of a web server (such as `www-data`) or a number without a name, never root or another system user.
 pub fn is_user_of_sites(uid: u32) -> bool {
     is_adoptable(uid, name_of)
 }
@@ -129,7 +133,7 @@ fn is_adoptable(id: u32, name_of: impl Fn(u32) -> Option<String>) -> bool {
         && (id >= FIRST_ORDINARY || name_of(id).is_none_or(|name| OF_WEB_SERVERS.contains(&name.as_str())))
 }
 
-/// Returns the home directory of a user ID; `None` if `/etc/passwd` does not contain it.
+/// Returns the home directory of a user ID; `None` if `/etc/passwd` cannot be read or does not contain the ID.
 pub fn home_of(uid: u32) -> Option<PathBuf> {
     field("/etc/passwd", uid, 5).map(PathBuf::from)
 }

@@ -15,7 +15,8 @@ pub use usage::{COMMANDS, USAGE, options_in, usage_of_server_and_site};
 
 use crate::wordpress;
 
-/// Parses the arguments after the program name. Returns an error text, to be printed after `myriad: `.
+/// Parses the arguments after the program name of a command that runs, tests or signals a server, including those of
+/// `wordpress`, `php` and `certificates`. Returns an error text, to be printed after `myriad: `.
 pub fn parse(arguments: Vec<OsString>) -> Result<ServerOptions, String> {
     if arguments.first().is_some_and(|first| first == "certificates") {
         let mut options = parse(arguments.into_iter().skip(1).collect())?;

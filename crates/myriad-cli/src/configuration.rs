@@ -34,9 +34,10 @@ pub struct Configuration {
     pub parsed: ParsedConfiguration,
     /// Typed configuration.
     pub model: Model,
-    /// Resolved host names of `listen` directives.
+    /// Addresses of the host names of `listen` directives, and of servers without `listen`.
     pub hosts: Vec<ResolvedHost>,
-    /// Contents of all files that directives for TLS name (certificates, keys, passwords and so on), by path.
+    /// Contents of the files that directives for TLS name without variables (certificates, keys, passwords and so on),
+    /// by path.
     pub tls_files: TlsFiles,
 }
 
@@ -44,8 +45,8 @@ pub struct Configuration {
 /// the address of servers without `listen`.
 pub type ResolvedHost = ((String, u16), Vec<SocketAddr>);
 
-/// Key in the list of hosts for servers without `listen`: port 80, or 8000 if the user is not root, as documented by
-/// nginx.
+/// Key, in the list of resolved hosts, of the address that servers without `listen` use: port 80, or 8000 if the user
+/// is not root, as documented by nginx.
 const DEFAULT_LISTEN: (&str, u16) = ("", 0);
 
 impl ConfigurationSource {
@@ -183,7 +184,7 @@ impl Configuration {
 }
 
 /// Reads a configuration from disk, without the checks that depend on the machine, for commands that only need its
-/// values. A preset is not generated.
+/// values. `origin.preset` is ignored.
 pub fn read_main(origin: &ConfigurationSource) -> Result<Model, Vec<ConfigFinding>> {
     let parsed = myriad_serve::registry().parse(&DiskLoader, &origin.paths.configuration, &origin.directives);
     myriad_conf::build(&parsed, myriad_serve::registry())
@@ -237,8 +238,8 @@ pub fn errors_of(findings: Vec<ConfigFinding>) -> String {
     errors.map(|finding| finding.text).collect::<Vec<_>>().join("\n")
 }
 
-/// Maximum length of a configuration file, in bytes. A longer file is not a configuration; it may be a device of
-/// unlimited length.
+/// Maximum length of a configuration file, in bytes. A longer file, such as a device of unlimited length, is rejected
+/// with an error.
 const LARGEST_FILE: u64 = 64 << 20;
 
 /// Loader that reads the files of the configuration from the file system.

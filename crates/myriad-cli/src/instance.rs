@@ -50,7 +50,7 @@ pub struct ReloadCounts {
     pub started: u64,
     /// Number of reloads that were completed or rejected.
     pub finished: u64,
-    /// Reasons why the last reload was rejected; empty if it was accepted.
+    /// Reasons why the last reload was rejected; empty if it was accepted, or before the first reload.
     pub refused: Vec<String>,
 }
 
@@ -67,7 +67,8 @@ impl ReloadCounts {
     }
 }
 
-/// Lock of a folder. It is released when dropped, or when the process exits.
+/// Lock of a folder. It is released when it is dropped or the process exits, and, if an upgrade has passed its
+/// descriptor, when this has happened in both processes.
 #[derive(Debug)]
 pub struct InstanceLock {
     file: File,
@@ -86,7 +87,7 @@ pub struct LockHolder {
     pub facts: String,
     /// Results of its reloads; `None` if the binary is too old to write them.
     pub reloads: Option<ReloadCounts>,
-    /// Owner of the lock file.
+    /// User ID of the owner of the lock file.
     owner: u32,
 }
 

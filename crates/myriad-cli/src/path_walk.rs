@@ -38,8 +38,8 @@ pub fn is_ours(owner: u32) -> bool {
     owner == 0 || owner == rustix::process::geteuid().as_raw()
 }
 
-/// Returns whether no user other than root and that of this process can replace an entry of this folder that belongs to
-/// one of these two users. Entries of other users in a sticky folder, such as `/tmp`, are not protected.
+/// Returns whether only root and the user of this process can replace those entries of this folder that belong to one
+/// of these two users. Entries of other users in a sticky folder, such as `/tmp`, are not protected.
 fn is_protected(folder: &File) -> io::Result<bool> {
     let known = folder.metadata()?;
     let is_sticky = known.mode() & 0o1000 != 0;
@@ -61,9 +61,9 @@ fn is_proc(folder: &File) -> Result<bool, Errno> {
 /// Treatment of a folder on the path that does not exist.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MissingFolder {
-    /// The folder is created, readable by all.
+    /// The folder is created with mode 0755 (less the umask).
     Made,
-    /// The walk stops before it.
+    /// The traversal ends without an error at the last existing folder.
     Ends,
     /// The traversal returns an error.
     Fails,
@@ -85,7 +85,7 @@ impl PathWalk {
         Self::from(rustix::fs::open("/", STEP, Mode::empty())?.into())
     }
 
-    /// Starts a traversal at this folder.
+    /// Starts a traversal at this folder. The path to it is not checked.
     pub fn from(at: File) -> io::Result<Self> {
         let is_safe = is_protected(&at)?;
         Ok(Self { at, is_safe })
@@ -193,7 +193,7 @@ impl PathWalk {
     }
 }
 
-/// Opens a file for appending; creates it, unreadable by other users, if it does not exist.
+/// Opens a file for appending; creates it with mode 0640 if it does not exist.
 ///
 /// Root follows only links of root in folders where no other user could have created them (such as `/var/log/a.log` on
 /// another disk, or `/dev/stdout`).
@@ -227,8 +227,8 @@ pub fn open_for_appending(path: &Path) -> io::Result<OwnedFd> {
     Err(Errno::LOOP.into())
 }
 
-/// Returns the metadata of the file or folder at a path if no user other than root can replace it or redirect the path,
-/// and `None` otherwise. Links of root are followed.
+/// Returns the metadata of the file or folder at a path if only root and the user of this process can replace it or
+/// redirect the path, and `None` otherwise. Links that belong to one of these two users are followed.
 ///
 /// # Errors
 /// Returns the errors of the system, for example if the path or a folder above it does not exist.
@@ -250,8 +250,8 @@ pub fn trusted_stat(path: &Path) -> io::Result<Option<Stat>> {
     Err(Errno::LOOP.into())
 }
 
-/// Returns the longest leading part of an absolute path that only root can change. The rest of the path may contain
-/// links of other users.
+/// Returns the longest leading part of an absolute path that only root and the user of this process can change. The
+/// rest of the path may contain links of other users.
 ///
 /// # Errors
 /// Returns an error of the system, for example if a part of the path does not exist.

@@ -19,7 +19,8 @@ const PACKAGE: PackagePaths = PackagePaths {
     error_log: "/var/log/myriad/error.log",
 };
 
-/// Default paths, used if a package has installed its configuration.
+/// Default paths, used without `-p` and `-c` if a package has installed its configuration and the default prefix does
+/// not exist.
 #[derive(Clone, Copy, Debug)]
 struct PackagePaths {
     prefix: &'static str,
@@ -30,11 +31,11 @@ struct PackagePaths {
 /// Paths of a server.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerPaths {
-    /// Prefix (`-p`), absolute.
+    /// Prefix (`-p` or the default), absolute.
     pub prefix: PathBuf,
-    /// Configuration file (`-c`), absolute.
+    /// Configuration file (`-c` or the default), absolute.
     pub configuration: PathBuf,
-    /// Error log (`-e`), absolute; `None` for `-e stderr`.
+    /// Error log (`-e` or the default), absolute; `None` for `-e stderr`.
     pub error_log: Option<PathBuf>,
 }
 

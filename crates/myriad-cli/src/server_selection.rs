@@ -23,16 +23,17 @@ use crate::servers::{self, SelectedServer};
 use crate::wordpress;
 
 impl SelectedServer {
-    /// Returns the server that the options select; without such options, the running one, or the installed
-    /// configuration (without one, the preset with the default prefix) if there is no single running server.
+    /// Returns the server that `-c` or `-p` selects. Without them, returns the first that applies: the installed
+    /// configuration, if `-g` is given or its server runs; the running preset with a default prefix; the only running
+    /// server of this user; the installed configuration, if it exists; the preset with the default prefix.
     pub fn of(server: &ServerOptions) -> Self {
         let paths = ServerPaths::new(server);
         let is_there = paths.configuration.exists();
         Self::among(server, paths, is_there, serves, running_preset, servers::only_own)
     }
 
-    /// Returns the prefix that the options name, otherwise that of the running preset; `None` if no prefix is named and
-    /// there is no running preset to select.
+    /// Returns the prefix that `-p` names; otherwise that of the running preset with a default prefix; otherwise that
+    /// of the only running server of this user, if it is a preset. Returns `None` if none of these applies.
     pub fn preset_of(server: &ServerOptions) -> Option<PathBuf> {
         let of_only = || match servers::only_own() {
             Some(Self::Preset(prefix)) => Some(prefix),
@@ -41,8 +42,9 @@ impl SelectedServer {
         server.prefix.clone().or_else(running_preset).or_else(of_only)
     }
 
-    /// Selects the server, given whether the configuration file exists. The functions return whether its server runs,
-    /// the running preset, and the only server of the user; they are called only if needed.
+    /// Selects the server; `is_there` is true if the configuration file exists. `serves` returns whether its server
+    /// runs, `preset` the running preset with a default prefix, and `only` the only running server of the user; they
+    /// are called only if needed.
     fn among(
         server: &ServerOptions,
         paths: ServerPaths,
@@ -76,8 +78,8 @@ fn serves(paths: &ServerPaths) -> bool {
     pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
 }
 
-/// Returns the prefix of the running preset: that of this user, else that of the system; `None` if neither runs. A
-/// preset whose lock file cannot be read counts as running.
+/// Returns the prefix of the preset that runs with the default prefix of this user, else with that of the system;
+/// `None` if neither runs. A preset whose lock file cannot be read counts as running.
 fn running_preset() -> Option<PathBuf> {
     let own = wordpress::prefix(None);
     // If the lock file cannot be read, the preset counts as running; the command then reports the error.

@@ -31,15 +31,16 @@ pub enum SelectedServer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningProcess {
     pid: u32,
-    /// Owner of the process.
+    /// User ID of the owner of the process.
     owner: u32,
     /// Prefix or configuration file, by which the server is selected.
     pub named: SelectedServer,
-    /// Command-line option that selects the server.
+    /// Command-line option, with its value, that selects the server.
     option: String,
 }
 
-/// Returns the running servers, ordered by process ID. Those of other users are included if `/proc` shows them.
+/// Returns the running servers other than this process, ordered by process ID. Those of other users are included if
+/// `/proc` shows them; their claims are not verified.
 pub fn running() -> Vec<RunningProcess> {
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -108,7 +109,7 @@ fn server_of(pid: u32) -> Option<RunningProcess> {
 #[derive(Debug, PartialEq, Eq)]
 struct ClaimedServer {
     named: SelectedServer,
-    /// Option that selects the server.
+    /// Command-line option, with its value, that selects the server.
     option: String,
     /// Value of `-g`.
     directives: Vec<u8>,
@@ -131,7 +132,7 @@ impl ClaimedServer {
 }
 
 /// Returns the server that a command line names; `folder` is the current folder of its process. Returns `None` if the
-/// command is not a server, or its default prefix is unknown.
+/// command is invalid or runs no server, or its default prefix is unknown.
 fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<ClaimedServer> {
     let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
     let is_preset = wordpress::SiteKind::from_name(first).is_some();

@@ -21,7 +21,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags, fstat, openat, statat};
 
 use crate::{accounts, path_walk};
 
-/// Maximum size of a file that is read completely, in bytes.
+/// Maximum size, in bytes, of a file that [`SiteFolder::text`] reads. A larger file is an error.
 pub const FILE_BYTES: u64 = 1 << 20;
 /// Maximum number of entries of a folder that are examined for links.
 const MAX_ENTRIES: usize = 4096;
@@ -49,8 +49,8 @@ impl SiteFolder {
         Self { root: root.to_owned(), trusted }
     }
 
-    /// Returns the leading part of the folder's path that only root can change, in which links are followed without a
-    /// check.
+    /// Returns the leading part of the folder's path that only root and the user of this process can change, in which
+    /// links are followed without a check.
     pub fn trusted(&self) -> &Path {
         &self.trusted
     }
@@ -256,7 +256,7 @@ pub struct FileWalk {
     is_cut: bool,
     follows_links: bool,
     cycles: Vec<LinkCycle>,
-    /// Folders that are skipped.
+    /// Folders that are skipped, relative to the start.
     excluded: Vec<PathBuf>,
     /// Only files with this name are returned; `None` for all files.
     name: Option<&'static str>,

@@ -86,7 +86,8 @@ impl CommandWords {
         Ok(words)
     }
 
-    /// Returns whether an option is present.
+    /// Returns whether the arguments contain the option `name` of the command, such as `--json`. General options such
+    /// as `-c` are not found.
     pub fn has(&self, name: &str) -> bool {
         self.options.iter().any(|(known, _)| *known == name)
     }
@@ -96,7 +97,7 @@ impl CommandWords {
         self.values(name).pop()
     }
 
-    /// Returns all values of an option.
+    /// Returns all values of an option, in order; empty if it was not given.
     pub fn values(&self, name: &str) -> Vec<String> {
         let given = self.options.iter().filter(|(known, _)| *known == name);
         given.filter_map(|(_, value)| value.clone()).collect()

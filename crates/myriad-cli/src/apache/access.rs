@@ -19,7 +19,7 @@ pub(crate) struct AccessRules {
     order: OrderRules,
 }
 
-/// Directives `Require`.
+/// `Require` directives of a section or of the whole file.
 #[derive(Debug, Default)]
 struct RequireRules {
     of: Vec<(usize, String)>,
@@ -33,7 +33,7 @@ struct RequireRules {
     closed: bool,
 }
 
-/// Directives `Order`, `Allow`, `Deny`.
+/// `Order`, `Allow` and `Deny` directives of a section or of the whole file.
 #[derive(Debug, Default)]
 struct OrderRules {
     of: Vec<(usize, String)>,
@@ -85,8 +85,8 @@ impl AccessRules {
         true
     }
 
-    /// Handles the `Require` lines in `<RequireAll>` and similar sections. Anything else in them is reported, and all
-    /// clients are denied.
+    /// Handles the `Require` lines in `<RequireAll>`, `<RequireAny>` and `<RequireNone>`. Any other line in them, and
+    /// `Require valid-user` in `<RequireNone>`, is reported, and all clients are denied.
     pub(crate) fn nested(&mut self, walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
         self.require.nested(walk, item);
     }

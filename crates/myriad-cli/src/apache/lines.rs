@@ -2,7 +2,8 @@
 
 use crate::apache::site::Remark;
 
-/// Maximum length of a text in bytes. The rest of a longer text is ignored, with a remark.
+/// Maximum length of the text of an Apache configuration, in bytes. The rest of a longer text is ignored, with a
+/// remark.
 pub const LARGEST: usize = 1 << 20;
 /// Maximum depth of nested sections.
 const DEEPEST: usize = 32;

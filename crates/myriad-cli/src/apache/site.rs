@@ -12,7 +12,7 @@ pub struct TranslationOptions {
     pub source: String,
     /// Document root; `None` to use that of the text, or `/var/www/html`.
     pub root: Option<String>,
-    /// Address of php-fpm: a path, or `HOST:PORT`; `None` if unknown.
+    /// Address of php-fpm: a path, or `HOST:PORT`; `None` if unknown: the translation then returns 404 for PHP files.
     pub php: Option<String>,
     /// Argument of `listen`, for a server to which the text gives no address.
     pub listen: String,

@@ -46,7 +46,7 @@ pub struct ServerOptions {
     pub test: bool,
     /// `-T`: also print the configuration; implies `test`.
     pub dump: bool,
-    /// `-q`: print only errors.
+    /// `-q`: print only errors while the configuration is tested.
     pub quiet: bool,
     /// `--explain`: explain the processing of a request; implies `test`.
     pub explain: Option<ExplainRequest>,
@@ -69,7 +69,7 @@ pub struct ServerOptions {
 /// Request that `--explain` describes. Its URL is parsed after all options.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainRequest {
-    /// URL, or a path on the first server.
+    /// URL, or a path; empty until `--explain` is parsed.
     pub url: String,
     /// Value of `--method`; `None` for GET.
     pub method: Option<String>,

@@ -60,7 +60,7 @@ impl WebAnswer {
 pub enum WebFailure {
     /// No connection was established, or the name of the server cannot be resolved.
     NotReached(String),
-    /// The server was reached but sent no complete response.
+    /// The server was reached, but TLS failed, or it sent no complete and valid response.
     Broken(String),
 }
 

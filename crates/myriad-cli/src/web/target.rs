@@ -48,7 +48,7 @@ impl WebTarget {
         Self { path: escape_target(path), ..self.clone() }
     }
 
-    /// Returns the host without its port.
+    /// Returns the host without its port; an IPv6 address keeps its brackets.
     pub fn host(&self) -> &str {
         let is_v6_alone = self.authority.ends_with(']');
         match self.authority.rsplit_once(':') {

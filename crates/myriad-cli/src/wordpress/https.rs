@@ -153,8 +153,8 @@ impl HttpsOptions {
         listens
     }
 
-    /// Returns the directives of a `server` with these addresses and a certificate for these domains; empty if it has
-    /// no certificate.
+    /// Returns the directives of a `server` with these addresses and a certificate for these domains, or the
+    /// self-signed one; empty without addresses or a certificate.
     pub(super) fn server(
         &self,
         prefix: &Path,

@@ -16,7 +16,7 @@ const FILE_BYTES: u64 = 256 << 10;
 /// Settings of a php-fpm pool.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct FpmPool {
-    /// Value of `pm.max_children`.
+    /// Value of `pm.max_children`; `None` if it is missing or not a positive number.
     pub(super) children: Option<u32>,
     /// Value of `user`, the user that runs PHP.
     pub(super) user: Option<String>,

@@ -46,7 +46,8 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
 }
 
 /// Checks a name for which a certificate is requested. Wildcards are rejected, because an authority cannot verify them
-/// by HTTP. A leading dot means the name itself and its `www`. `source` is an option, or what contains the name.
+/// by HTTP. A leading dot means the name itself and its `www`. `source` is the option or the part of a line that contains
+/// the name, for messages.
 pub(super) fn domain(source: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {source} \"{value}\" {why}"));
     if value.starts_with('*') {
@@ -64,7 +65,8 @@ pub(super) fn domain(source: &str, value: &str) -> Result<(), String> {
     refuse("is not a valid host name; write it as in example.com, without https:// and without a path")
 }
 
-/// Checks a name of a site, in the form of `server_name`, including wildcards. `source` is as for [`domain`].
+/// Checks a name of a site, in the form of `server_name`, including wildcards. `source` is the option or the part of a
+/// line that contains the name, for messages.
 pub(super) fn name(source: &str, value: &str) -> Result<(), String> {
     // A wildcard is valid only as first or last label.
     let below = value.strip_prefix("*.").or_else(|| value.strip_prefix('.'));
