@@ -16,7 +16,8 @@ pub trait Body {
     /// Returns the exact number of remaining bytes; `None` if it is unknown.
     fn size_hint(&self) -> Option<u64>;
 
-    /// Skips up to `_bytes` bytes if that is cheaper than reading them. Returns the number of bytes skipped.
+    /// Skips up to `_bytes` bytes if that is cheaper than reading them. Returns the number of bytes skipped; the
+    /// default implementation skips none.
     fn skip(self: Pin<&mut Self>, _bytes: u64) -> u64 {
         0
     }
@@ -41,7 +42,8 @@ pub enum BodyError {
     /// A local operation failed, such as reading a file, or the body is longer than announced. The text is for the
     /// error log.
     Io(String),
-    /// The origin failed. The text is for the error log.
+    /// The origin failed, or its body is invalid, such as a gzip body that cannot be decoded. The text is for the error
+    /// log.
     Origin(String),
 }
 

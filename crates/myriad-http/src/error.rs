@@ -12,8 +12,8 @@ pub enum ParseError {
     /// The target has no form of RFC 9112 §3.2 that its method and HTTP version allow, or contains a space or a control
     /// byte, or an invalid host.
     InvalidTarget,
-    /// The request line does not end with `HTTP/` number `.` number (RFC 9112 §2.3), or the major version is 0. Numbers
-    /// have one digit; two are accepted, as in nginx.
+    /// `HTTP/` in the request line is not followed by number `.` number and the end of the line (RFC 9112 §2.3), or the
+    /// major version is 0. Numbers have one digit; as in nginx, two without a leading zero are accepted.
     InvalidVersion,
     /// The request line has no version, as in HTTP/0.9, which is not supported.
     Http09,
@@ -22,8 +22,9 @@ pub enum ParseError {
     /// The request line is longer than one of `large_client_header_buffers` and than `client_header_buffer_size` (RFC
     /// 9110 §15.5.15).
     RequestLineTooLong,
-    /// A line or the whole head exceeds its size limit ([`HeadLimits`](crate::h1::HeadLimits), from
-    /// `large_client_header_buffers`), or a field name has more than 65,535 bytes.
+    /// A line, the whole head, or the empty lines before a request line exceed their size limit
+    /// ([`HeadLimits`](crate::h1::HeadLimits), from `large_client_header_buffers`), or a field name has more than
+    /// 65,535 bytes.
     HeaderTooLarge,
     /// The head has more fields than its limit allows: `max_headers` in requests, 1000 in responses.
     TooManyFields,
@@ -33,7 +34,8 @@ pub enum ParseError {
     /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
     /// The field name is not a token: for instance, it is empty, or has white space in it or before the colon (RFC 9112
-    /// §5.1); or it has an upper-case letter in HTTP/2 or HTTP/3.
+    /// §5.1); or it has an upper-case letter in HTTP/2 or HTTP/3. In HTTP/1 responses, only an empty name and white
+    /// space are errors.
     InvalidFieldName,
     /// A field line of a request or trailer section has no colon (RFC 9112 §5). In responses, such lines are skipped.
     MissingColon,
@@ -72,8 +74,8 @@ pub enum ParseError {
     TrailerTooLarge,
     /// A pseudo-field is missing, unknown, repeated, malformed, or follows a regular field (RFC 9113 §8.3).
     InvalidPseudoField,
-    /// An HTTP/2 or HTTP/3 message has a field that is specific to HTTP/1 connections, or `TE` other than `trailers`
-    /// (RFC 9113 §8.2.2).
+    /// An HTTP/2 or HTTP/3 message has a field that is specific to HTTP/1 connections, or a request has `TE` other than
+    /// `trailers` (RFC 9113 §8.2.2).
     ConnectionField,
     /// The status line of a response (RFC 9112 §4), or `:status` of an HTTP/2 response, is malformed.
     InvalidStatusLine,

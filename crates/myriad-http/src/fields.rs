@@ -3,7 +3,8 @@
 use crate::ParseError;
 use crate::known_fields::Known;
 
-/// Number of fields for which memory is reserved when response fields or trailers are parsed into an empty map.
+/// Number of fields for which memory is reserved when response fields or trailers are parsed into a map without
+/// allocated entries.
 const MOST_OF_A_HEAD: usize = 16;
 
 /// Entry of a header field: ranges of its name and value in the buffer of [`Fields`], and its [`Known`] constant if
@@ -178,7 +179,8 @@ impl Fields {
     }
 
     /// Returns the values of the fields that the variable `$http_NAME` of nginx reads, in order. `name` is `NAME` with
-    /// hyphens for underscores; an underscore in a field name matches such a hyphen too.
+    /// hyphens for underscores; an underscore in a field name matches such a hyphen too. The case of letters is
+    /// ignored.
     pub fn variable_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
         self.entries

@@ -32,8 +32,8 @@ pub fn encode_request(service: &[u8]) -> Vec<u8> {
     [&[0], &length[..], &message].concat()
 }
 
-/// Decodes the health status in a response body, such as [`SERVING`]; `None` if the body is not exactly one valid,
-/// uncompressed message.
+/// Decodes the health status in a response body, such as [`SERVING`]; 0 (unknown) if the message does not contain it,
+/// and `None` if the body is not exactly one valid, uncompressed message.
 pub fn decode_state(body: &[u8]) -> Option<u64> {
     let (prefix, mut message) = body.split_at_checked(PREFIX)?;
     let [0, length @ ..] = prefix else { return None };

@@ -44,7 +44,8 @@ pub enum Method {
 }
 
 impl Method {
-    /// Returns the method called `name`. Names are case-sensitive (RFC 9110 §9.1).
+    /// Returns the method called `name`, or [`Method::Other`] for all other names. Names are case-sensitive (RFC 9110
+    /// §9.1).
     #[inline]
     pub fn from_bytes(name: &[u8]) -> Self {
         match name {

@@ -30,7 +30,8 @@ pub struct ResponseFacts<'a> {
     /// True if the response is the slice that the cache key names (`slice`), so that a 206 is stored as a page of its
     /// own.
     pub piece: bool,
-    /// Number of requests with the cache key so far, including this request (`*_cache_min_uses`).
+    /// Number of requests with the cache key so far, including this request (`*_cache_min_uses`); `u64::MAX` if the
+    /// caller has already compared it with the limit.
     pub uses: u64,
     /// True if the request has a stored page with a status below 500, fresh or stale; its grace period does not matter.
     pub usable_page: bool,

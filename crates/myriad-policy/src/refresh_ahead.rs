@@ -50,7 +50,8 @@ struct PageDemand {
     /// Number of requests until `seen_at`, older ones counting less.
     requests: f64,
     seen_at: u64,
-    /// True if the page had expired or was purged, so that only a request replaces it.
+    /// True if the last inspection found the page expired or purged, and it was not refreshed since. If it is stored
+    /// again, a request caused that, which is counted.
     is_expired: bool,
     /// Time when an inspection first found the page to be purged, in ms since the epoch; `None` if it is not purged.
     purged_at: Option<u64>,

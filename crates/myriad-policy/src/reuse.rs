@@ -49,7 +49,7 @@ pub enum Reuse {
     /// Serve the page as [`CacheStatus::Stale`] and refresh it in the background (`*_cache_background_update`).
     ServeStaleAndRefresh,
     /// Fetch the page, or wait for the request that already fetches it. If this request receives the origin's response,
-    /// its status is [`CacheStatus::Expired`].
+    /// its status is [`CacheStatus::Expired`], or after a 304 [`CacheStatus::Revalidated`].
     Fetch {
         /// True if a conditional request is sent to validate the stored page (`*_cache_revalidate`, RFC 9111 §4.3.1).
         conditional: bool,

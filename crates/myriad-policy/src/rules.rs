@@ -8,7 +8,8 @@ use crate::{ImpersonalCookies, PersonalCookies, SharedFetch};
 /// Sampled verification of stored pages (`leak_guard sample=`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeakSampling {
-    /// Part of the stored pages that is verified per hour, in millionths, in addition to pages with a second hit.
+    /// Maximum part of the stored pages that is verified per hour, in millionths, in addition to pages with a second
+    /// hit.
     pub part_ppm: u32,
     /// Time between the hit that causes a verification and its first request, in ms.
     pub delay_ms: u64,
@@ -71,13 +72,14 @@ pub struct CachePolicy {
     /// [`Invalidate::Everything`].
     pub invalidate: Invalidate,
     /// `*_cache_negative`: statuses, each with a validity in ms, that are stored even if `Cache-Control` forbids
-    /// storing (except `private`), the response is expired, or it has no validity.
+    /// storing (except `private`), the response is expired, or it has no validity. An entry with a validity of 0 has no
+    /// effect.
     pub negative: Vec<(u16, u64)>,
     /// Response fields that are not stored in the cache, in lower case: `*_hide_header`, and fields that are meant only
     /// for this server.
     pub hide: Vec<Box<[u8]>>,
     /// `*_pass_header`, in lower case: response fields that are stored although they are hidden from clients by
-    /// default. Hop-by-hop fields and `Set-Cookie` are never stored.
+    /// default. Hop-by-hop fields, `Set-Cookie`, `Status` and `Content-Length` are never stored.
     pub pass: Vec<Box<[u8]>>,
 }
 

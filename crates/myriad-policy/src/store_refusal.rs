@@ -40,8 +40,8 @@ pub enum StoreRefusal {
     NoValidity,
     /// Server error (5xx) while a page with a status below 500 is stored.
     ServerError,
-    /// The status reports an error in the request (400, 405, 411 to 417, 431, 501) and is not listed in
-    /// `*_cache_valid`.
+    /// The status reports an error in the request (400, 405, 411 to 417, 431, 501), and the response has no validity.
+    /// Without `cache_rfc9111`, it only has one if `*_cache_valid` lists the status.
     RequestError,
     /// Client error (4xx) for a request so large that origins may reject it for its size.
     LargeRequest,
@@ -152,8 +152,8 @@ impl StoreRefusal {
     }
 
     /// Returns for how long to remember that responses for the cache key are not stored, in ms. Returns 0 if the reason
-    /// may not apply to the next request: it depends on the method, cookies, size or count of this request, or on a
-    /// failure that may be over.
+    /// may not apply to the next request: it depends on the method, cookies, credentials, size or count of this
+    /// request, or on a failure that may be over.
     pub const fn hit_for_miss_ms(self) -> u64 {
         match self {
             StoreRefusal::Method

@@ -1,7 +1,8 @@
 //! Limits for the heads of HTTP messages, and the result of parsing a head.
 
 /// Size limits of the head of a message, and nginx's two switches for field names. The directives named below set the
-/// limits of requests; for the responses of an origin, `line` and `total` are the size of its head buffer.
+/// limits of requests; for the responses of an origin, `line` and `total` are the size of its head buffer, and `fields`
+/// is 1000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HeadLimits {
     /// Maximum length in bytes of a line including its terminator: the size of one of `large_client_header_buffers`, or

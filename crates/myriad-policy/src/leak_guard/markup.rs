@@ -10,9 +10,9 @@ use super::private_values::LeakKind;
 static BAR: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<div id=\"wpadminbar\""));
 /// Start of the element whose classes WordPress uses for the state of the visitor.
 static BODY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<body"));
-/// Class of [`BODY`] for a logged-in visitor.
+/// Class of the `<body>` element that WordPress sets for a logged-in visitor.
 const CLASS: &[u8] = b"logged-in";
-/// Maximum length in bytes of the tag of [`BODY`] that is examined.
+/// Maximum number of bytes of the `<body>` tag that are examined.
 const MAX_TAG: usize = 4096;
 /// Starts of fields and metadata with a token against forged requests: Laravel, Rails, Django, ASP.NET, Symfony.
 static TOKENS: LazyLock<[Finder<'_>; 6]> = LazyLock::new(|| {
@@ -42,7 +42,8 @@ pub struct SentCookies {
 /// Search for signs in the text of a page.
 #[derive(Debug)]
 pub(super) struct MarkupSearch {
-    /// Cookies of the request, which decide what is a sign.
+    /// Cookies and credentials of the request: without any, nothing is a sign; without a session cookie, no form token
+    /// is.
     cookies: SentCookies,
     tag: BodyTag,
     /// Last bytes of the text so far, fewer than [`LONGEST`].
@@ -52,16 +53,17 @@ pub(super) struct MarkupSearch {
 /// State of the search in the tag of [`BODY`].
 #[derive(Debug)]
 enum BodyTag {
-    /// The tag has not begun.
+    /// The start of the `<body>` tag has not been found.
     Before,
-    /// The beginning of the tag, which is not complete.
+    /// Beginning of the `<body>` tag, whose end has not been found.
     Inside(Vec<u8>),
-    /// The tag was examined.
+    /// The `<body>` tag was examined.
     Done,
 }
 
 impl MarkupSearch {
-    /// Creates a search; `None` if nothing can be a sign.
+    /// Creates a search; `None` if nothing can be a sign: the origin has received neither cookies nor credentials, and
+    /// sets no session cookie.
     pub(super) fn new(cookies: SentCookies) -> Option<Self> {
         let has_any = cookies.session || cookies.any;
         has_any.then_some(Self { cookies, tag: BodyTag::Before, tail: Vec::new() })

@@ -13,7 +13,7 @@ use super::{PurgeCommand, PurgeTarget, Tags};
 /// | `X-Purge-Method: exact` | the URL |
 /// | `X-Purge-Regex: PATTERN` | the host's URLs that match |
 /// | `X-Purge-Method: regex` without it | the host's URLs that start with a match of the target as a regex |
-/// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag |
+/// | `X-Purge-Method: tags` with `X-Cache-Tags-Pattern`, a regex | pages with such a tag; without this field, as in the last row |
 /// | `Surrogate-Key`, `Cache-Tag`, `xkey`, `xkey-purge`, `xkey-softpurge`, `X-Cache-Tags`, `X-LiteSpeed-Tag` | pages with one of the tags |
 ///
 /// A row with `X-Purge-Method` (except `default`) applies first, then `X-Purge-Regex`, tags, and the URL.

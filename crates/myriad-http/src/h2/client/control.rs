@@ -160,9 +160,9 @@ impl Http2Client {
         }
     }
 
-    /// Records that the consumer has read `count` bytes of a response body. When more than half of the window is read,
-    /// a WINDOW_UPDATE extends the window by the number of bytes read. Does nothing if the stream is closed or its
-    /// response complete.
+    /// Records that the consumer has read `count` bytes of a response body. When more than half of the window has been
+    /// read since the last WINDOW_UPDATE, another one extends the window by the number of bytes read. Does nothing if
+    /// the stream is closed or its response complete.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };

@@ -197,9 +197,9 @@ impl Http2Server {
         Ok(ClientEvent::Nothing)
     }
 
-    /// Records that the consumer has read `count` bytes of a request body. When more than half of the window is read, a
-    /// WINDOW_UPDATE extends the window by the number of bytes read. Does nothing if the stream is closed or its
-    /// request complete.
+    /// Records that the consumer has read `count` bytes of a request body. When more than half of the window has been
+    /// read since the last WINDOW_UPDATE, another one extends the window by the number of bytes read. Does nothing if
+    /// the stream is closed or its request complete.
     pub fn release(&mut self, stream: u32, count: usize) {
         let half = self.config.window / 2;
         let Some(found) = self.streams.get(stream).filter(|found| found.receiving) else { return };
