@@ -57,7 +57,8 @@ fn add(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Parses the name of a header field; rejects invalid names and those in `NEVER`.
+/// Parses the name of a header field; rejects invalid names and fields that affect framing, encoding or storing of a
+/// response.
 fn field_name(args: &Arguments<'_>, index: usize, name: &[u8]) -> Result<Box<[u8]>, Diagnostic> {
     const NEVER: [&[u8]; 6] = [
         b"content-length",

@@ -18,10 +18,11 @@ pub enum PeerAddress {
 pub enum AddressError {
     /// `unix:` without a path.
     NoPath,
-    /// The port is missing or is not a number from 1 to 65535.
+    /// The port is missing or is not a number from 1 to 65535, or the closing bracket of an IPv6 address is not
+    /// followed by `:`.
     Port,
-    /// The host is missing, is not an IP address ([`PeerAddress::parse`]), or a name that cannot be resolved
-    /// ([`PeerAddress::resolve`]).
+    /// The host is empty, lacks the closing bracket of an IPv6 address, is not an IP address ([`PeerAddress::parse`]),
+    /// or is a name without addresses ([`PeerAddress::resolve`]).
     Host(String),
 }
 
@@ -51,7 +52,7 @@ impl PeerAddress {
     }
 
     /// Parses like [`PeerAddress::parse`], but resolves a name with the resolver of the system. Returns all its
-    /// addresses.
+    /// addresses; [`AddressError::Host`] if it has none.
     ///
     /// The call blocks, so it must only be used while loading the configuration.
     pub fn resolve(text: &str, default_port: Option<u16>) -> Result<Vec<Self>, AddressError> {

@@ -21,7 +21,8 @@ pub struct Attempt {
     pub group: Arc<str>,
     /// Start time of the attempt, in units of [`clock::now`].
     began: u64,
-    /// Status of the response or of the failure; 0 while unknown (`$upstream_status`).
+    /// Status of the response or of the failure; 0 before the response head, and if the attempt was cancelled before it
+    /// (`$upstream_status`).
     pub status: u16,
     /// Time to a usable connection; `None` until then (`$upstream_connect_time`).
     pub connect_ms: Option<u64>,
@@ -36,10 +37,11 @@ pub struct Attempt {
     pub bytes_received: u64,
     /// Number of body bytes received (`$upstream_response_length`).
     pub response_length: u64,
-    /// True if the FastCGI application reported a fatal error, on stderr or in END_REQUEST: the response may be
-    /// incomplete although it was terminated properly.
+    /// True if the FastCGI application reported a fatal error: a fatal error of PHP or a text of `fastcgi_catch_stderr`
+    /// on stderr, or a status other than success in END_REQUEST. The response may be incomplete although it was
+    /// terminated properly.
     pub fatal: bool,
-    /// True if the attempt used an existing connection.
+    /// True if the attempt used an existing connection; false before the attempt has a connection.
     pub reused: bool,
     /// True for the first attempt of a later fetch for the same client request, as after an internal redirect.
     pub after_redirect: bool,

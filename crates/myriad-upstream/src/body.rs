@@ -13,7 +13,8 @@ use crate::piece_queue::PieceQueue;
 
 /// Decoder of a response body: removes the framing of the protocol.
 pub(crate) trait BodyDecoder: Unpin {
-    /// Moves body data from the input buffer of `link` to `out`. Returns `true` if the body is complete.
+    /// Moves body data from the input buffer of `link` to `out`. Returns `true` if the body is complete. Fails if the
+    /// peer violates the protocol.
     fn advance(&mut self, link: &mut Link, out: &mut PieceQueue) -> Result<bool, OriginError>;
 
     /// Returns whether the body is complete if the peer closes the connection now.
@@ -22,7 +23,8 @@ pub(crate) trait BodyDecoder: Unpin {
     /// Returns whether the connection can be reused for another request once the body is complete.
     fn is_clean(&self) -> bool;
 
-    /// Returns the number of body bytes that [`BodyDecoder::advance`] has not returned yet, if known.
+    /// Returns the number of body bytes that [`BodyDecoder::advance`] has not returned yet; `None` if the length is not
+    /// known.
     fn left(&self) -> Option<u64>;
 }
 

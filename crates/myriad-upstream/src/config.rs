@@ -29,7 +29,7 @@ pub struct GroupConfig {
     pub queue: Option<UpstreamQueue>,
     /// True if a request can select a peer by its identifier (`sticky`).
     pub sticky: bool,
-    /// Servers whose names are resolved at run time (`resolve`); `None` if no server has the parameter.
+    /// Servers whose names are resolved at run time (`resolve`); `None` if there are none.
     pub names: Option<NamedServers>,
     /// Zone that allows administrators to add and remove servers at run time (`zone`); `None` without it.
     pub zone: Option<GroupZone>,
@@ -242,8 +242,8 @@ pub struct KeepAlive {
     /// Maximum idle time of a FastCGI connection in milliseconds; `timeout_ms` applies if it is shorter. An idle
     /// connection occupies a php-fpm child that cannot serve other connections.
     pub fastcgi_timeout_ms: u64,
-    /// Set for targets without an `upstream` block: an HTTP/2 connection is then probed when it is idle for the
-    /// first time, to detect an origin that no longer reads after its first response.
+    /// True for targets without an `upstream` block: an HTTP/2 connection is then probed with a PING when it is idle
+    /// after its first response, to detect an origin that no longer reads.
     pub is_implicit: bool,
 }
 

@@ -109,8 +109,9 @@ impl GroupControl {
         snapshots
     }
 
-    /// Adds a server, which can get requests immediately, or once its name is resolved. Requires `zone`; the error is
-    /// the reason why it was not added.
+    /// Adds a server, which can get requests immediately, or once its name is resolved. Requires `zone`. Fails if the
+    /// group has 4096 servers, the address or a parameter is invalid, a name has no resolver, or the `state` file
+    /// cannot be written.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;

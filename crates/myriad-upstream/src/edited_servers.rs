@@ -20,7 +20,7 @@ pub enum EditError {
     Service,
     /// The address is a name, but no `resolver` is configured.
     NoResolver,
-    /// The `route` is too long or contains characters that are invalid in a cookie.
+    /// The `route` has more than 32 bytes or contains characters that are invalid in a cookie or in the configuration.
     Route,
     /// The balancing algorithm does not support backups.
     NoBackup,

@@ -44,14 +44,14 @@ pub enum ErrorKind {
     Timeout,
     /// The origin closed the connection prematurely (`error`).
     Closed,
-    /// A reused connection of HTTP/2 is silent and does not answer a PING (`error`).
+    /// An HTTP/2 connection that had answered an earlier request became silent and did not answer a PING (`error`).
     Silent,
     /// Reading from or writing to the origin failed (`error`).
     Io,
     /// The FastCGI application rejected the request (`error`).
     Rejected,
-    /// The origin reported that it did not process the request, so even a non-idempotent request can be sent again
-    /// (`error`).
+    /// The origin (over HTTP/2) reported that it did not process the request, so even a non-idempotent request can be
+    /// sent again (`error`).
     Refused,
     /// The response violates its protocol, its HTTP/2 stream was reset, or its FastCGI stderr contains a text of
     /// `fastcgi_catch_stderr` (`invalid_header`).
@@ -106,12 +106,14 @@ impl OriginError {
         Self::new(ErrorKind::InvalidHead, phase, what)
     }
 
-    /// Creates the error for a request that was withheld by this server; it is not a failure of the origin.
+    /// Creates the error for a request that this server does not send for now (`origin_queue`, `memory_limit`).
+    /// `status` is the status of the response to the client.
     pub fn not_sent(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotSent(status), Phase::Connecting, why)
     }
 
-    /// Creates the error for a request that was withheld because the client exceeds a limit.
+    /// Creates the error for a request that this server does not send because its client exceeds a limit. `status` is
+    /// the status of the response to the client.
     pub fn limited(status: u16, why: impl Into<String>) -> Self {
         Self::new(ErrorKind::Limited(status), Phase::Connecting, why)
     }

@@ -14,7 +14,8 @@ use crate::error::{ErrorKind, OriginError, Phase};
 use crate::link::Link;
 use crate::piece_queue::PieceQueue;
 
-/// Encodes BEGIN_REQUEST and the environment `params`; with `is_whole`, also the end of an empty body.
+/// Encodes BEGIN_REQUEST and the environment `params`; with `is_whole`, also the end of an empty body. `keep_conn`
+/// requests the application to leave the connection open.
 pub(crate) fn request_head(params: &[u8], keep_conn: bool, is_whole: bool) -> Bytes {
     let mut out = Vec::with_capacity(params.len() + HEADER_ROOM);
     request::begin(&mut out, keep_conn);

@@ -29,8 +29,8 @@ use crate::upload::{Upload, UploadFraming};
 use crate::{cgi, fastcgi, h2, http, memcached, timer};
 
 impl Group {
-    /// Sends a request to a peer and, after failures, to other peers if `request.retry` allows it. Returns once the
-    /// response head is complete.
+    /// Sends a request to a peer and, after a failure or a response with a status of `*_next_upstream`, to other peers
+    /// if `request.retry` allows it. Returns once the response head is complete.
     ///
     /// `pool` belongs to this worker. The response may arrive before the request body is sent completely: reading the
     /// response body continues the upload. Dropping the future or an incomplete body closes the connection (over
@@ -182,8 +182,9 @@ impl Group {
         self.no_peer_available(ErrorKind::NoLivePeer, request, "no live upstreams")
     }
 
-    /// Tries one peer. A repeatable and idempotent request is first sent over an idle connection if there is one, and
-    /// again over a new connection if the peer had closed it.
+    /// Tries one peer. Unless the protocol is HTTP/2, a repeatable and idempotent request is first sent over an idle
+    /// connection if there is one, and again over a new connection if the idle connection failed before any byte of a
+    /// response.
     pub(crate) async fn attempt(
         &self,
         chosen: &SelectedPeer,

@@ -26,7 +26,7 @@ pub struct CheckRules {
     pub mandatory: bool,
     /// True if `mandatory` does not apply after a reload to peers that were healthy before (`persistent`).
     pub persistent: bool,
-    /// Port of the health check, if it differs from that of requests.
+    /// Port of the health check; `None` for the port of requests.
     pub port: Option<u16>,
 }
 

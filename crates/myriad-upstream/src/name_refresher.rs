@@ -98,8 +98,8 @@ struct NameRefresher {
     server: u64,
     named: NamedServer,
     resolver: Arc<ResolverConfig>,
-    /// Timeout of a resolution in milliseconds (`resolver_timeout`); also the delay before the next one after a
-    /// failure.
+    /// Timeout of a resolution in milliseconds (`resolver_timeout`); also the delay before the next one after a failure
+    /// other than a missing name.
     timeout_ms: u64,
     log_unresolved: UnresolvedLogger,
     /// Failure logged last, `None` after a success; the same failure is not logged twice in a row.

@@ -46,8 +46,8 @@ pub struct PeerSnapshot {
     pub status: PeerStatus,
     /// True if an order of an administrator overrides the configuration ([`crate::PeerOrder`]).
     pub is_ordered: bool,
-    /// Identifier of the peer in the group, and that of the server whose name resolved to it; see
-    /// [`crate::ServerSnapshot`].
+    /// Identifier of the peer in the group, and that of the server whose name resolved to it (`None` for a server with
+    /// an address); see [`crate::ServerSnapshot`].
     pub id: (u64, Option<u64>),
     /// Request and response counters of the peer.
     pub traffic: PeerTraffic,
@@ -66,7 +66,8 @@ pub struct PeerSnapshot {
     /// Start of the current unavailability due to failures or checks, in milliseconds since the epoch; `None` if there
     /// is none, as for a peer that is `down`.
     pub down_since_ms: Option<u64>,
-    /// Time when the peer was last chosen, in milliseconds since the epoch; `None` if it was never chosen.
+    /// Time when the peer was last chosen for a request, in milliseconds since the Unix epoch; `None` if it was never
+    /// chosen.
     pub selected_ms: Option<u64>,
     /// Number of idle connections to the peer in the pools of all workers, without HTTP/2.
     pub idle: usize,

@@ -57,7 +57,7 @@ impl PeerConfig {
 /// Server whose name is resolved at run time (`server NAME resolve`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NamedServer {
-    /// Name to resolve, in lower case.
+    /// Name to resolve, in lower case without a final dot; for a service with its prefix, such as `_http._tcp.`.
     pub host: String,
     /// True if the name is that of a service, whose records contain ports and weights (`service=`).
     pub is_service: bool,

@@ -37,8 +37,8 @@ pub struct OriginRequest {
     /// Local address of TCP connections (`*_bind`), with port 0 for any port; `None` for any address. Connections from
     /// a given address are not reused.
     pub bind: Option<SocketAddr>,
-    /// TLS parameters for the origin (`proxy_pass https://`, `uwsgi_pass suwsgi://`), not for FastCGI; `None` without
-    /// TLS.
+    /// TLS parameters for the origin (`proxy_pass https://`, `grpc_pass grpcs://`, `uwsgi_pass suwsgi://`); `None`
+    /// without TLS.
     pub tls: Option<Rc<OriginTls>>,
     /// If true, the request waits in the queue of a group whose peers are all busy (without `queue`, it fails);
     /// otherwise it fails with [`ErrorKind::Busy`].

@@ -22,7 +22,7 @@ use crate::stream::CountedStream;
 /// Response of an origin: its head, and a body to be read.
 pub struct OriginResponse {
     /// Head sent by the origin, without repetitions of fields that may occur only once; without `Transfer-Encoding`
-    /// over FastCGI, SCGI and uwsgi.
+    /// over FastCGI, SCGI and uwsgi. For memcached and tunnels, a head created by this crate.
     pub head: ResponseHead,
     /// Body without framing, read from the origin on demand.
     ///

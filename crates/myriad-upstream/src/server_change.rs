@@ -14,7 +14,7 @@ const LONGEST_ROUTE: usize = 32;
 /// nginx's default for a new server. Times are in milliseconds.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerChange {
-    /// New address or name of the server, with an optional port.
+    /// New address or name of the server; the port is optional in `http` and required in `stream`.
     pub server: Option<String>,
     /// Name of the service to resolve (`service=`); only for a new server.
     pub service: Option<String>,

@@ -63,7 +63,8 @@ impl GroupServer {
     }
 
     /// Creates a server with the address or name `text` and nginx's defaults; `service` is the value of `service=`. A
-    /// name is resolved at run time. Without `default_port`, an address must contain a port.
+    /// name is resolved at run time. Without `default_port`, an address must contain a port. Fails if the text is not a
+    /// valid address or name, or if `service` is empty or used with an address or a port.
     pub(crate) fn of(
         text: &str,
         service: Option<&str>,

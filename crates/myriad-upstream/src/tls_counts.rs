@@ -13,7 +13,8 @@ pub struct TlsCounts {
     pub handshakes_failed: u64,
     /// Number of completed handshakes that resumed a session.
     pub session_reuses: u64,
-    /// Number of handshakes that failed because both sides have no TLS version or parameters in common.
+    /// Number of handshakes that failed because the peer rejected the offered TLS versions, or selected a version or
+    /// parameters that this server does not support.
     pub no_common_protocol: u64,
     /// Number of handshakes that timed out.
     pub handshake_timeout: u64,

@@ -85,7 +85,8 @@ fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bo
 }
 
 /// Returns the method of the request to the origin: that of the client, but GET for HEAD if the response is to be
-/// stored, and for a POST request that `*_cache_share` has converted.
+/// stored or is fetched for a verification of the leak guard, and for a POST request that `*_cache_share` has
+/// converted.
 pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     match (purpose, exchange.request.received.head.method()) {
         (_, Method::Post) if exchange.request.cache.shared_by_condition => Method::Get,

@@ -8,7 +8,8 @@ use myriad_http::{Fields, Known, ResponseHead, grpc_health};
 pub(super) struct GrpcRule {
     /// Name of the service to check; empty for the whole server.
     service: Box<[u8]>,
-    /// gRPC status other than 0 that counts as healthy. Status 0 (OK) does so only with a message that reports SERVING.
+    /// gRPC status that counts as healthy in addition to 0; 0 if there is none. Status 0 (OK) is healthy only with a
+    /// message that reports SERVING.
     status: u32,
 }
 

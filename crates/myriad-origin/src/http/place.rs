@@ -8,9 +8,10 @@ use super::pass_url::PassUrl;
 use super::rewriting::{CookieRewrites, Rewriting};
 use myriad_exchange::runtime::{OriginTlsPlace, ResolverPlace};
 
-/// Compiled `proxy_pass` and related directives of a location.
+/// Compiled `proxy_pass` or `grpc_pass` and related directives of a location.
 pub(crate) struct HttpPlace {
-    /// URL of `proxy_pass`; `None` if it contains variables (each request then has its own URL) or is invalid.
+    /// URL of `proxy_pass` or `grpc_pass`; `None` if it contains variables (each request then has its own URL) or is
+    /// invalid.
     pub url: Option<PassUrl>,
     /// TLS settings for the origin; `None` if the URL is always `http://`.
     pub tls: Option<Box<OriginTlsPlace>>,
@@ -18,13 +19,13 @@ pub(crate) struct HttpPlace {
     pub resolver: Option<ResolverPlace>,
     /// Prefix of the location's name, which is replaced by the path of the URL.
     pub prefix: Box<[u8]>,
-    /// True with `proxy_http_version 1.1` or above.
+    /// True with `proxy_http_version 1.1` or above, and for gRPC.
     pub http_1_1: bool,
-    /// True with `proxy_http_version 2`.
+    /// True with `proxy_http_version 2`, and for gRPC.
     pub http_2: bool,
-    /// Header fields of the requests to the origin (`proxy_set_header`).
+    /// Header fields of the requests to the origin (`proxy_set_header`, `grpc_set_header`).
     pub fields: SentFields,
-    /// True if trailers of the response are forwarded to the client (`proxy_pass_trailers`).
+    /// True if trailers of the response are forwarded to the client (`proxy_pass_trailers`; always for gRPC).
     pub passes_trailers: bool,
     /// Method of the request instead of the client's (`proxy_method`); `None` for the client's.
     pub method: Option<Template>,
@@ -70,7 +71,7 @@ pub(crate) struct SentFields {
     pub written: Vec<Param>,
     /// True if `proxy_set_header Content-Length ""` omits the length for requests without a body.
     pub no_length: bool,
-    /// True if `TE: trailers` is sent when the client sent it.
+    /// True if `TE: trailers` is sent when the client sent it: for gRPC, unless `grpc_set_header` sets `TE`.
     pub requests_trailers: bool,
     /// Client fields that are not forwarded.
     pub replaced: ReplacedFields,

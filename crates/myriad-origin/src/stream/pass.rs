@@ -9,7 +9,7 @@ use myriad_upstream::PeerAddress;
 use crate::stream::session::{SessionAddresses, StreamSession};
 
 /// Passes the connection of a session to the listening socket at the address `target`. `held` is dropped with the
-/// connection. The error is the status of the session.
+/// connection. The error is the status of the session: 200 if no socket listens at the address, otherwise 500.
 pub(crate) fn pass_connection(
     session: &StreamSession,
     target: &Template,

@@ -47,13 +47,13 @@ pub struct EndRequest {
 pub enum FastCgiError {
     /// The version byte is not 1.
     Version(u8),
-    /// A record type that a responder must not send.
+    /// An unknown record type, or a type that a responder must not send for this request identifier.
     RecordType(u8),
     /// A record with a request identifier other than [`REQUEST_ID`].
     RequestId(u16),
     /// An END_REQUEST record shorter than its fixed eight bytes.
     EndLength(u16),
-    /// More than 10,000 consecutive records without content.
+    /// More than 10,000 consecutive records without content for the request.
     EmptyRecords,
     /// More than 16 MiB of error messages without any output.
     Stderr,

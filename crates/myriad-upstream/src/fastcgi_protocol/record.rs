@@ -111,7 +111,7 @@ impl Header {
     }
 }
 
-/// Zero bytes for the padding after the content of a record, which has at most 7 bytes.
+/// Zero bytes for padding; the padding after the content of a record has at most 7 bytes.
 pub const PADDING: [u8; 8] = [0; 8];
 
 /// Result of a FastCGI request at the protocol level (section 5.5, `protocolStatus`).

@@ -21,7 +21,7 @@ use crate::upload::take_from;
 pub(super) enum Event {
     Head(ResponseHead),
     Data(Bytes),
-    /// End of the response, with its trailers.
+    /// End of the response, with its trailers; `None` if it has none.
     End(Option<Fields>),
 }
 

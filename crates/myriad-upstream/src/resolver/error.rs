@@ -11,7 +11,7 @@ pub enum ResolveError {
     Busy,
     /// No name server has responded in time.
     TimedOut,
-    /// A name server has returned an error (RCODE of RFC 1035), or a name has no addresses (3).
+    /// A name server has returned an error (RCODE of RFC 1035), or a name has no addresses or service records (3).
     Code(u8),
 }
 

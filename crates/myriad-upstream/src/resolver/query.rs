@@ -33,7 +33,8 @@ pub(crate) struct ResolvedRecords {
 }
 
 /// Resolves a name to addresses of the configured types, following aliases. `first` is the index of the first name
-/// server, modulo their number. Fails with code 3 if the name has no such address.
+/// server, modulo their number. Fails with code 3 if the name has no such address, with the code of a name server's
+/// error, and if no name server responds.
 pub(crate) async fn look_up(
     config: &ResolverConfig,
     first: usize,
@@ -45,7 +46,8 @@ pub(crate) async fn look_up(
 }
 
 /// Resolves a service name to its service records, following aliases. `first` is the index of the first name server,
-/// modulo their number. Fails with code 3 if the name has no service record.
+/// modulo their number. Fails with code 3 if the name has no service record, with the code of a name server's error,
+/// and if no name server responds.
 pub(crate) async fn look_up_service(
     config: &ResolverConfig,
     first: usize,
