@@ -120,7 +120,7 @@ fn updated(stored: PageView<'_>, head: &ResponseHead, rules: &CachePolicy) -> Re
     ResponseHead { reason, fields, ..ResponseHead::new(stored.status) }
 }
 
-/// Returns the header fields of a stored page.
+/// Returns the header fields of a stored page, with its `Last-Modified` and, if the origin sent it, its `ETag`.
 fn stored_fields(stored: PageView<'_>) -> Fields {
     let mut fields = Fields::new();
     for line in stored.lines().split(|byte| *byte == b'\n') {

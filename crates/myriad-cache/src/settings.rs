@@ -52,8 +52,8 @@ pub struct CacheSettings {
     pub lock_rules: LockRules,
     /// Cases in which a stale page may be served (`*_cache_use_stale`).
     pub use_stale: UseStale,
-    /// Minimum validity of pages whose validity depends on how long their content has been equal (`*_cache_adaptive`);
-    /// `None` if it is off.
+    /// Minimum validity, in milliseconds, of pages whose validity depends on how long their content has been equal
+    /// (`*_cache_adaptive`); `None` if it is off.
     pub adaptive: Option<u64>,
     /// Times after the expiry in which a page may be served stale (`*_cache_stale`).
     pub stale: Grace,

@@ -14,19 +14,22 @@ pub struct Counters {
     pub accepted: Counter,
     /// Number of client connections closed.
     pub closed: Counter,
-    /// Number of connections on which part of a request head has arrived. A gauge: it also decreases.
+    /// Number of connections on which a part of a request head has arrived, but not all of it. A gauge: it also
+    /// decreases.
     pub reading: Counter,
     /// Requests whose processing has started.
     pub begun: Counter,
     /// Requests finished, including those without a response.
     pub requests: Counter,
-    /// Stored pages served to requests: fresh, stale or revalidated.
+    /// Requests served with a stored page, and a cache status other than `MISS` and `EXPIRED`; also requests for
+    /// bundles of the page optimizer.
     pub hits: Counter,
-    /// Requests that fetched a page, because no stored page existed or none could be served. Requests that waited for
-    /// the fetch of another request are not counted.
+    /// Fetches that requests started because no stored page existed or none could be served. Requests that waited for
+    /// the fetch of another request or were passed to the origin, and background refreshes, are not counted.
     pub misses: Counter,
-    /// Number of requests to origins: fetches for the cache, including background refreshes, and requests passed to an
-    /// origin. Further attempts of a request, and requests of sampled verifications, are not counted.
+    /// Number of requests to origins: fetches for the cache, including background refreshes and verifications of leaks,
+    /// and requests passed to an origin. Further attempts of a request, and requests of sampled verifications, are not
+    /// counted.
     pub fetches: Counter,
     /// Bytes sent to clients, counted when a request finishes.
     pub bytes: Counter,
@@ -57,15 +60,15 @@ pub struct Snapshot {
     pub accepted: u64,
     /// Number of client connections closed ([`Counters::closed`]).
     pub closed: u64,
-    /// Number of connections on which part of a request head has arrived ([`Counters::reading`]).
+    /// Number of connections on which a part of a request head has arrived, but not all of it ([`Counters::reading`]).
     pub reading: u64,
     /// Number of requests whose processing has started ([`Counters::begun`]).
     pub begun: u64,
     /// Number of requests finished ([`Counters::requests`]).
     pub requests: u64,
-    /// Number of stored pages served to requests: fresh, stale or revalidated ([`Counters::hits`]).
+    /// Number of requests served with a stored page: fresh, stale or revalidated ([`Counters::hits`]).
     pub hits: u64,
-    /// Number of requests that fetched a page ([`Counters::misses`]).
+    /// Number of fetches that requests started ([`Counters::misses`]).
     pub misses: u64,
     /// Number of requests sent to origins ([`Counters::fetches`]).
     pub fetches: u64,

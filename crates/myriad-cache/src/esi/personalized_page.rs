@@ -40,7 +40,8 @@ const USELESS_MS: u64 = 30_000;
 /// Maximum number of pages remembered as not marked for known visitors.
 const USELESS: u64 = 16_384;
 
-/// Status of an anonymous request that ended because of [`is_useless_fetch`].
+/// Status of a request that may only use pages of the cache and got none: because of [`is_useless_fetch`], because it
+/// must not read the cache, or because its location has no cache.
 pub(crate) const USELESS_FETCH: u16 = 504;
 
 /// Page whose shared fetch did not help known visitors, because it has no ESI markup for them.

@@ -124,7 +124,6 @@ fn key_of(name: &str) -> Vec<u8> {
     key
 }
 
-/// Stores a bundle as a page of the zone.
 fn store(
     exchange: &Exchange,
     held: &OwnedCacheContext,

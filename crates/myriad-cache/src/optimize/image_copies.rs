@@ -180,7 +180,6 @@ impl ImageCopies {
         self.exclude.has_urls() && url_of(request).is_none_or(|url| self.exclude.covers_url(&url))
     }
 
-    /// Returns the response with a copy.
     fn sent(&self, exchange: &mut Exchange, copy: Page) -> ContentResponse {
         exchange.request.cache.report.optimized = true;
         let mut answer = page::answer(&exchange.request, &self.zone, copy);
@@ -207,13 +206,11 @@ impl ImageCopies {
     }
 }
 
-/// Returns the URL of a request; `None` if it is not valid.
 fn url_of(request: &Request) -> Option<PageUrl> {
     let url = [request.scheme().as_bytes(), b"://", &request.route.host, request.sent_uri()?].concat();
     PageUrl::parse(str::from_utf8(&url).ok()?)
 }
 
-/// Returns the cache key of the copy of a file.
 fn key_of(version: u64) -> Vec<u8> {
     let mut key = Vec::new();
     append(IMAGE, format!("{version:016x}.webp").as_bytes(), &mut key);

@@ -15,9 +15,9 @@ use crate::own_files::{is_restricted, read_body, request_file};
 const MAX_RESOURCES: usize = 120;
 /// Maximum length of all resources of a page in bytes.
 const MAX_BYTES: usize = 16 << 20;
-/// Number of bytes of an image that are read to find its size.
+/// Maximum length in bytes of an image that is read, to find its size in pixels. A longer image is not read.
 const MAX_IMAGE: u64 = 512 << 10;
-/// Maximum length of another resource in bytes.
+/// Maximum length in bytes of a resource that is read and is not an image.
 const MAX_TEXT: u64 = 4 << 20;
 /// Maximum number of rounds: style sheets of the page, those that they import, and so on.
 const MAX_ROUNDS: usize = 4;

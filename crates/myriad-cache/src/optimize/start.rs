@@ -35,7 +35,7 @@ use crate::work_budget::Reservation;
 
 /// Maximum number of pages that are optimized at the same time.
 const MAX_RUNNING: usize = 4;
-/// Pause in milliseconds after an attempt for which there was no time.
+/// Pause in milliseconds after an attempt that the budget did not permit.
 const PAUSE_MS: u64 = 50;
 /// Pause in milliseconds after an attempt for whose result there was no memory.
 const LONG_PAUSE_MS: u64 = 10_000;
@@ -290,7 +290,6 @@ fn options_for(options: &OptimizeOptions, page: PageView<'_>, url: &PageUrl) -> 
     options
 }
 
-/// Returns the reports of the filters as JSON.
 fn report_of(reports: &[FilterReport]) -> String {
     serde_json::json!({ "filters": reports }).to_string()
 }

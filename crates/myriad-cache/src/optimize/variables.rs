@@ -5,7 +5,7 @@ use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads::Cache;
 use myriad_exchange::runtime::RowValue::Ready;
 
-/// `$optimized`: `safe` if the optimized form of a page is sent, otherwise empty.
+/// `$optimized`: `safe` if the optimized form of a page, or the WebP copy of an image, is sent; otherwise empty.
 pub(super) const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     "optimizer",
     "optimized",

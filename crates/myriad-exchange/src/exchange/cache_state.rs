@@ -16,10 +16,11 @@ pub struct CacheState {
     /// `$upstream_cache_key`: the cache key of the requested page; empty before the key is computed.
     pub key: Vec<u8>,
     /// Stored page that may be served if the fetch fails: the expired page, or the page for clients without a separate
-    /// key ([`OtherCodings::shared_page`]); `None` if there is none.
+    /// key ([`OtherCodings::shared_page`]); also the stale page that this request refreshes in the background. `None`
+    /// if there is none.
     pub stale: Option<Page>,
-    /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` for other responses, and if no
-    /// variable reads them.
+    /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` for other responses, if this
+    /// request fetched the page itself ([`LookupProgress::fetched`]), and if no variable reads them.
     pub origin_fields: Option<StoredFields>,
     /// Names of the request fields in `Vary` of the response to this request's fetch, if it turned out to belong to
     /// another variant than expected.
@@ -86,7 +87,7 @@ pub struct CacheReport {
     /// Time that the origin needed to generate the page, in milliseconds; this request saved it. 0 if unknown or not
     /// saved.
     pub saved_ms: u32,
-    /// Set if the optimized form of the page is sent (`$optimized`).
+    /// Set if the optimized form of the page, or the WebP copy of an image, is sent (`$optimized`).
     pub optimized: bool,
     /// Index in [`crate::runtime::Runtime::zone_list`] of the zone that the request used. Valid if [`Self::status`] is
     /// set.
@@ -123,7 +124,8 @@ pub struct LookupProgress {
     pub fetched: bool,
     /// Cache file that has already been searched for the page, so that it is not read again; `None` before the search.
     pub searched_file: Option<myriad_store::PageFile>,
-    /// Opened body of the page to send, if the body is on disk.
+    /// Opened body of the page to send, if the body is on disk; `None` for a body in memory, for HEAD, and before the
+    /// file is opened.
     pub open_body: Option<myriad_store::BodyReader>,
 }
 

@@ -39,7 +39,8 @@ pub struct ContentResponse {
     pub body: ResponseBody,
     /// Content coding of the body, such as gzip.
     pub coding: Coding,
-    /// `Content-Length` if it differs from the body's, as in a response of an origin to HEAD.
+    /// `Content-Length` if it differs from the length of `body`, as in a response of an origin to HEAD; otherwise
+    /// `None`.
     pub length: Option<u64>,
     /// `Age` of a page from the cache, in seconds; `None` for other responses.
     pub age_s: Option<u64>,
@@ -51,7 +52,8 @@ pub struct ContentResponse {
     pub varies_by_encoding: bool,
     /// Set if `Range` requests may be answered with a part of the body.
     pub ranges: bool,
-    /// Set if `lines` may contain `Server` or `Date` of the origin, which replace those of this server.
+    /// Set if `lines`, or the stored page, may contain `Server` or `Date` of the origin, which replace those of this
+    /// server.
     pub own_head: bool,
     /// Set if the conditions of the request (`If-*`) must not be evaluated, for example because the origin has
     /// evaluated them for this client, or because the validators of the response are not known.

@@ -25,7 +25,7 @@ pub struct IncomingRequest {
     /// Time at which the request head was complete, in milliseconds of the process clock ([`myriad_net::clock`]); for a
     /// subrequest, the time at which it was created; after `echo_reset_timer`, the time of that directive.
     pub at_ms: u64,
-    /// Time at which the request head was complete, in microseconds of the process clock.
+    /// Same time as [`Self::at_ms`], in microseconds of the process clock.
     pub at_us: u64,
     /// Client address that a trusted proxy reported, or the address used for a request that this server makes itself;
     /// the port is 0 if it is unknown. `None` otherwise.
@@ -39,13 +39,12 @@ pub struct IncomingRequest {
 }
 
 impl IncomingRequest {
-    /// Sets the time at which the request head was complete, in both units ([`Self::at_us`] and [`Self::at_ms`]).
-    /// `at_us` is in microseconds of the process clock.
+    /// Sets [`Self::at_us`], and [`Self::at_ms`] accordingly. `at_us` is in microseconds of the process clock.
     pub fn set_time_us(&mut self, at_us: u64) {
         (self.at_us, self.at_ms) = (at_us, at_us / 1000);
     }
 
-    /// Returns the time at which the request head was complete, in seconds since the Unix epoch by the system clock.
+    /// Returns the time [`Self::at_ms`] by the system clock, in seconds since the Unix epoch.
     pub fn wall_s(&self) -> u64 {
         myriad_net::clock::to_wall_ms(self.at_ms) / 1000
     }
@@ -120,8 +119,8 @@ pub struct ErrorState {
     /// True if a further error gets the built-in error page, because an `error_page` was already used with
     /// `recursive_error_pages off`.
     pub pages_end: bool,
-    /// Status that an `error_page` has set for the response: that of the error, or 200 in `error_page 404 =200 /x`;
-    /// `None` for the status of the generated response.
+    /// Status that an `error_page` has set for the response: that of the error (400 for nginx's codes 494 to 497), or
+    /// 200 in `error_page 404 =200 /x`; `None` for the status of the generated response.
     pub forced_status: Option<u16>,
     /// Methods for `Allow`, if this server rejected the request's method with 405; otherwise empty.
     pub supported: MethodSet,

@@ -8,7 +8,8 @@ use super::Request;
 /// Purpose of a request to an origin.
 #[derive(Clone, Copy)]
 pub enum FetchPurpose<'a> {
-    /// Response for this client only: all of the client's request is forwarded.
+    /// Response for this client only: the client's request is forwarded with all its header fields, except
+    /// `X-Myriad-Probe`.
     Visitor,
     /// Response to be stored in the cache: header fields that request a part, a validation or an encoding are omitted,
     /// and HEAD becomes GET. Only a page under the separate key for clients that accept none of the codings which this

@@ -55,7 +55,7 @@ pub struct RankedRequest<'a> {
     pub status: u16,
     /// Number of bytes sent to the client.
     pub bytes: u64,
-    /// Time at which it finished, in milliseconds since the epoch.
+    /// Time at which the request finished, in milliseconds since the epoch.
     pub at_ms: u64,
     /// Details of a miss; `None` for a hit, and for a request without cache and origin.
     pub miss: Option<Miss>,
@@ -147,7 +147,7 @@ impl Slice {
 }
 
 impl PageRankings {
-    /// Creates empty rankings. Times are in milliseconds since the epoch here and in all methods.
+    /// Creates empty rankings. `now_ms` is the current time in milliseconds since the epoch.
     pub fn new(now_ms: u64) -> Self {
         Self { now: Slice::new(now_ms), before: None }
     }
@@ -165,8 +165,8 @@ impl PageRankings {
         slow.raise(seen.url, miss.took_us, take);
     }
 
-    /// Starts a new time slice if the current one began at least 10 minutes ago. The current slice becomes the previous
-    /// one, or is dropped if it began at least 20 minutes ago.
+    /// Starts a new time slice if the current one began at least 10 minutes before `now_ms`, in milliseconds since the
+    /// epoch. The current slice becomes the previous one, or is dropped if it began at least 20 minutes before.
     pub fn rotate(&mut self, now_ms: u64) {
         let age = now_ms.saturating_sub(self.now.since_ms);
         if age >= SLICE_MS {

@@ -132,7 +132,6 @@ pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the port in `Host`, if there is one.
 fn sent_port(request: &Request) -> Option<u16> {
     parse_host(request.received.head.known(Known::Host)?).ok()?.port
 }

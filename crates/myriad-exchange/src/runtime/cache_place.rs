@@ -33,7 +33,7 @@ pub struct CachePlace {
     /// True if `*_cache_key` depends on the URI being processed (`$uri`), which in a subrequest differs from the URI
     /// that the client sent.
     pub uri_in_key: bool,
-    /// Identifies the settings of the page optimizer (`optimize`), except its budget; 0 if it is off.
+    /// Identifies the settings of the page optimizer (`optimize`), except its budget; 0 if the optimizer is off.
     pub optimize: u64,
     /// `cache_no_vary_search`: true if keys omit the arguments that the origin's `No-Vary-Search` ignores.
     pub no_vary_search: bool,

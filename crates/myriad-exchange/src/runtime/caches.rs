@@ -18,7 +18,8 @@ pub enum Caches {
 
 /// Cache settings of a location for each zone that a variable may name.
 pub struct NamedCaches {
-    /// Text that evaluates to the name of a zone; empty or `off` disables caching.
+    /// Text that evaluates to the name of a zone. An empty text or `off` disables caching; any other text that is not
+    /// the name of a zone results in status 500.
     pub name: Template,
     /// Names of all zones, with the settings of the location for each.
     pub places: Vec<(String, Arc<CachePlace>)>,

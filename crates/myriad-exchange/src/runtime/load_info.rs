@@ -5,6 +5,6 @@
 pub struct LoadInfo {
     /// Number of the configuration in this worker process, from 1 on.
     pub generation: u64,
-    /// Time at which it was compiled, in milliseconds since the epoch.
+    /// Time at which the configuration was compiled, in milliseconds since the epoch.
     pub at_ms: u64,
 }

@@ -27,7 +27,8 @@ pub struct AnswerRules {
 
 /// Buffering of a response that arrives faster than the client reads.
 pub struct AheadRules {
-    /// `*_buffering`: true if responses are buffered.
+    /// `*_buffering`: true if responses are buffered. `X-Accel-Buffering: yes` or `no` in a response takes precedence,
+    /// unless it is ignored.
     pub on: bool,
     /// Maximum number of bytes buffered in memory: the sum of `*_buffer_size` and `*_buffers`.
     pub memory: u64,

@@ -16,7 +16,7 @@ pub struct OriginTlsPlace {
     pub check: Option<Arc<dyn PeerVerifier>>,
     /// `proxy_ssl_name`; `None` means the host of the URL.
     pub name: Option<Template>,
-    /// `proxy_ssl_certificate` and its key, if their file names contain variables.
+    /// `proxy_ssl_certificate` and its key, if their file names contain variables; otherwise `None`.
     pub certificate: Option<NamedPair>,
     /// Number that distinguishes different settings, so that their connections are not shared.
     pub id: u64,

@@ -13,8 +13,8 @@ use myriad_store::page::PageZone;
 /// configuration invalid.
 pub trait SettingsCompiler {
     /// Compiles a text with variables; after an error, the result is an empty text. The variables count as inputs of
-    /// routing and of every response, which may exclude requests from the shortcut. The next two methods declare a
-    /// narrower use.
+    /// routing and of every response, which may exclude requests from the shortcut; [`Self::answer_template`] and
+    /// [`Self::origin_template`] declare a narrower use.
     fn template(&mut self, text: &Text) -> Template;
 
     /// Like [`Self::template`], for a text that is evaluated only when a response is built from a page or file that has

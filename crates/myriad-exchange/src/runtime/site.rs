@@ -134,9 +134,9 @@ pub struct VirtualServer {
     pub streams: Http2Limits,
     /// `https_only`; `None` without it.
     pub https_only: Option<Box<HttpsOnly>>,
-    /// Counters of its requests, named by `status_zone` or by its first `server_name`.
+    /// Counters of the server's requests, named by `status_zone` or by its first `server_name`.
     pub traffic: Arc<TrafficZone>,
-    /// First `server_name` as written, for `$server_name` and redirects.
+    /// First `server_name` as written, for `$server_name` and redirects; empty if the server has none.
     pub name: Box<[u8]>,
     /// Settings of the server level, for requests that have not entered a location.
     pub place: PlaceId,
@@ -150,7 +150,7 @@ pub struct VirtualServer {
     pub routes_by_uri: bool,
     /// Limits that apply until the location of a request is known: sizes of request heads, and timeouts.
     pub limits: PreRoutingLimits,
-    /// True if a location creates tunnels (`tunnel_pass`), so that the method CONNECT is accepted.
+    /// True if a location creates tunnels (`tunnel_pass`), so that the method CONNECT is accepted over HTTP/1.1.
     pub tunnels: bool,
     /// `merge_slashes`: true if consecutive slashes in paths are merged into one.
     pub merge_slashes: bool,

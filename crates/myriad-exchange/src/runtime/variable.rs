@@ -119,7 +119,7 @@ pub enum NameSuffix {
     Nothing,
     /// Name of a request field.
     Field(FieldRead),
-    /// Name of an argument, cookie, response field or trailer.
+    /// Rest of the name as text, such as the name of an argument, cookie, response field or trailer.
     Text(Box<str>),
     /// TLV of the PROXY protocol; `None` for a name that denotes no TLV: the variable is empty, as in nginx.
     Tlv(Option<Tlv>),
@@ -129,7 +129,7 @@ pub enum NameSuffix {
 pub struct VariableRef<R: 'static> {
     /// Definition of the variable.
     pub row: &'static VariableRow<R>,
-    /// Parsed rest of its name, after the row's prefix.
+    /// Parsed rest of the variable's name, after the prefix of `row`.
     pub rest: NameSuffix,
 }
 

@@ -128,7 +128,6 @@ impl TrafficCounts {
         }
     }
 
-    /// Records the time of the last request.
     fn note(&self, at_ms: u64) {
         self.last_ms.add(at_ms.saturating_sub(self.last_ms.get()));
     }

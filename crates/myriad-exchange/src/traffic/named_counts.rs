@@ -10,7 +10,6 @@ const MAX_NAMES: usize = 64;
 /// Name under which all further names are counted.
 const OTHERS: &str = "others";
 
-/// Name and its count.
 type NamedCount = (Box<[u8]>, Counter);
 
 /// Counts of one worker by name, in the order in which names first occurred. Names beyond [`MAX_NAMES`] share one

@@ -70,7 +70,7 @@ impl TrafficZone {
         self.is_named.store(true, Relaxed);
     }
 
-    /// Counts the start of a request. Like the methods below, it must be called only on the thread of worker `worker`.
+    /// Counts the start of a request. Must be called only on the thread of worker `worker`.
     pub fn begin(&self, worker: usize) {
         if let Some(lane) = self.lanes.get(worker) {
             lane.begun.add(1);
@@ -78,7 +78,7 @@ impl TrafficZone {
     }
 
     /// Counts a finished request: the status of its response (0 if none was sent), and the numbers of bytes received
-    /// and sent.
+    /// and sent. Must be called only on the thread of worker `worker`.
     pub fn end(&self, worker: usize, status: u16, received: u64, sent: u64) {
         let Some(lane) = self.lanes.get(worker) else { return };
         lane.over.add(1);
@@ -91,7 +91,8 @@ impl TrafficZone {
         }
     }
 
-    /// Counts a finished TLS handshake, or a client certificate that failed verification.
+    /// Counts a finished TLS handshake, or a client certificate that failed verification. Must be called only on the
+    /// thread of worker `worker`.
     pub fn count_handshake(&self, worker: usize, end: TlsEnd) {
         let lanes = self.tls.get_or_init(|| self.lanes.iter().map(|_| TlsCounts::default()).collect());
         if let Some(lane) = lanes.get(worker) {

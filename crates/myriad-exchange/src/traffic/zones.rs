@@ -9,7 +9,6 @@ use super::queues::{QueueCounts, QueueSums};
 use super::zone::{TrafficZone, ZoneKind};
 use crate::counters::Counters;
 
-/// Kind and name of a traffic zone.
 type ZoneKey = (ZoneKind, Box<str>);
 
 /// Counters of a worker process, which survive reloads.

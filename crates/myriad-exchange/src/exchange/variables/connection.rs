@@ -155,7 +155,6 @@ fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Returns the PROXY protocol header that preceded the request, if there was one.
 fn proxied(request: &Request) -> Option<&ProxyHeader> {
     request.received.connection.proxied.get().map(|header| &**header)
 }

@@ -42,14 +42,13 @@ impl Default for History {
 }
 
 impl History {
-    /// Returns the start time of the step of a ring that contains `now_ms` (milliseconds since the epoch, like all
-    /// times here).
+    /// Returns the start time of the step of a ring that contains `now_ms`, both in milliseconds since the epoch.
     pub fn step_of(ring: usize, now_ms: u64) -> u64 {
         now_ms - now_ms % LENGTHS[ring].0
     }
 
-    /// Replaces the statistics of this process for the step at `at_ms`; those of an earlier process for the same step
-    /// are added. Returns the record to write to the file.
+    /// Replaces the statistics of this process for the step that starts at `at_ms`, in milliseconds since the epoch;
+    /// those of an earlier process for the same step are added. Returns the record to write to the file.
     pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> HistoryWrite {
         let place = Self::position(ring, at_ms);
         if self.before[ring].at_ms != at_ms {
@@ -74,9 +73,9 @@ impl History {
         written
     }
 
-    /// Returns the start times and statistics of the complete steps of a ring between two times in order, without the
-    /// step of `to_ms`, and at most as many as the ring holds. The statistics are `None` for steps that were not
-    /// recorded.
+    /// Returns the start times and statistics of the complete steps of a ring between two times (milliseconds since the
+    /// epoch) in order, without the step of `to_ms`, and at most as many as the ring holds. The statistics are `None`
+    /// for steps that were not recorded.
     pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
         let (length, number) = LENGTHS[ring];
         let last = Self::step_of(ring, to_ms);
