@@ -43,7 +43,8 @@ pub struct GateBuilder {
 
 impl GateBuilder {
     /// Creates the builder. `zones` are the limit zones of the configuration with their compiled keys; their tables are
-    /// taken from `persistent` if they exist. Relative names of password files are resolved against `folder`.
+    /// taken from `persistent` if it has a table for the zone with the same key, and otherwise created there. Relative
+    /// names of password files are resolved against `folder`.
     pub fn new<'a>(
         zones: impl Iterator<Item = (&'a LimitZoneConf, Template)>,
         persistent: &mut PersistentCheckState,

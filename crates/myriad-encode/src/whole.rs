@@ -8,7 +8,7 @@ use crate::{Coding, CompressionLevel, EncodeError, brotli_coding, zstd_coding};
 #[cfg(test)]
 use crate::{ContentDecodeError, StreamDecoder};
 
-/// Encodes a whole body. Identity copies it.
+/// Encodes a whole body; identity copies it. Fails if the coding is not part of this build, or the encoder fails.
 pub fn compress(coding: Coding, level: CompressionLevel, body: &[u8]) -> Result<Vec<u8>, EncodeError> {
     let number = i32::from(level.number(coding));
     match coding {

@@ -14,10 +14,10 @@ pub struct AccessRule {
 /// `satisfy`: combination of address, password and `auth_request` checks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Satisfy {
-    /// Every check must admit the request.
+    /// The request is admitted only if no check rejects it. A check that neither admits nor rejects it does not count.
     #[default]
     All,
-    /// One check that admits the request is sufficient.
+    /// The request is admitted if one check admits it, even if others reject it, or if no check rejects it.
     Any,
 }
 

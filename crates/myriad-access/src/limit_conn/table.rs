@@ -11,12 +11,13 @@ use crate::limit_zone::{LimitTable, weight};
 /// takes 64 bytes, as in the manual of nginx.
 const OVERHEAD: usize = 36;
 
-/// Numbers of concurrent requests by key: the table of a `limit_conn` zone, shared by all workers.
+/// Numbers of concurrent requests (in `stream`: sessions) by key: the table of a `limit_conn` zone, shared by all
+/// workers.
 pub struct ConnectionTable {
     counts: Mutex<Lru<Box<[u8]>, u16>>,
 }
 
-/// Guard of a request that is counted in a `limit_conn` zone; dropping it ends the count.
+/// Guard of a request (in `stream`: of a session) that is counted in a `limit_conn` zone; dropping it ends the count.
 pub struct CountedRequest {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,

@@ -25,7 +25,7 @@ pub(super) struct LimitReq {
     pub answer: LimitResponse,
     /// `origin_only`: the check runs before a request is sent to the origin, not when it enters the location.
     pub origin_only: bool,
-    /// Log level of a delay, one below that of a rejection.
+    /// Log level of a delay: one below that of a rejection, at lowest `info`.
     pub delay_level: LogLevel,
 }
 

@@ -45,7 +45,7 @@ pub(crate) fn check(settings: &Settings, zones: &RequestZones, origin_only: bool
     })
 }
 
-/// Returns the log level of a delay: one below that of a rejection, as in nginx.
+/// Returns the log level of a delay: one below that of a rejection, at lowest `info`, as in nginx.
 fn less_severe(level: LogLevel) -> LogLevel {
     match level {
         LogLevel::Error => LogLevel::Warn,

@@ -14,7 +14,7 @@ pub struct PoolCounters {
     pub waiting: usize,
     /// Number of running jobs.
     pub running: usize,
-    /// Number of completed jobs.
+    /// Number of jobs that were completed without a panic.
     pub done: u64,
     /// Number of jobs that panicked. Their thread continues.
     pub panicked: u64,

@@ -30,7 +30,8 @@ enum DecoderKind {
 }
 
 impl StreamDecoder {
-    /// Creates a decoder. More than `max_len` output bytes are an error.
+    /// Creates a decoder, which returns an error after more than `max_len` output bytes. Fails if the coding is not
+    /// part of this build.
     pub fn new(coding: Coding, max_len: u64) -> Result<StreamDecoder, ContentDecodeError> {
         let inner = match coding {
             Coding::Identity => DecoderKind::Identity,

@@ -6,7 +6,8 @@ use myriad_script::Template;
 use super::settings::{AddHeader, AddedFields, HeaderSettings};
 use myriad_exchange::runtime::{AddField, ExpiresRule, SettingsCompiler};
 
-/// Returns the compiled `add_header` of a configuration level, inherited ones included.
+/// Returns the compiled `add_header` of a configuration level, inherited ones included; those with an empty value,
+/// which only remove a field, are left out.
 pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().add, true, compile)
 }

@@ -21,7 +21,8 @@ pub(super) enum RequestedRange {
 
 /// Evaluates conditions and range of the request against the representation of `complete` bytes. A single satisfiable
 /// range sets the status of `answer` to 206 and adds `Content-Range`. The client receives the complete representation
-/// for several ranges, as in nginx, if `If-Range` does not hold, and if filters change the body.
+/// for several ranges, as in nginx, if `Range` is missing or ignored ([`parse_ranges`]), if `If-Range` does not hold,
+/// and if filters change the body.
 pub(super) fn requested_range(
     request: &Request,
     answer: &mut ContentResponse,

@@ -29,7 +29,8 @@ const FIRST: [u32; 2] = [1, 0x0303_0302];
 
 /// Counters in visitor IDs of version 1 and version 2, shared by all workers.
 static COUNTS: [AtomicU32; 2] = [AtomicU32::new(FIRST[0]), AtomicU32::new(FIRST[1])];
-/// Part of each visitor ID that distinguishes processes: time of the first use, within its second, and process ID.
+/// Part of each visitor ID that distinguishes processes: the fraction of the second at the first use, in units of 20
+/// µs, and the lower 16 bits of the process ID.
 static START: LazyLock<u32> = LazyLock::new(|| {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     ((now.subsec_micros() / 20) << 16) | (std::process::id() & 0xffff)

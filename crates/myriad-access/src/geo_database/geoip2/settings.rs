@@ -9,7 +9,8 @@ use crate::geo_database::client_address::TrustedProxies;
 pub(super) enum DatabaseMetadata {
     /// `build_epoch`: time at which the database was built.
     BuildEpoch,
-    /// `last_check`: time of the last check of the database file for changes.
+    /// `last_check`: time of the last check of the database file for changes; before the first check, that of its
+    /// opening.
     LastCheck,
     /// `last_change`: time at which the database file was last read.
     LastChange,
