@@ -47,7 +47,7 @@ const PATHS: [&str; 16] = [
     "upstreams",
     "writes",
 ];
-/// Error for a change by a client that has sent neither a secret nor a password.
+/// Error for a change by a client that no secret, password or `auth_request` has authenticated.
 const NO_SECRET: &str = "changes require a secret: add secret_sha256=HASH to \"api write=on\", where HASH is the output of \"printf %s \
      SECRET | sha256sum\", or require a password in the location (auth_basic, auth_request)";
 /// Default and maximum value of `limit` of `cache/pages`.

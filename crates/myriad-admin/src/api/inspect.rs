@@ -24,7 +24,8 @@ const FIELDS: [(&str, &str); 4] = [
     ("user_agent", "User-Agent"),
 ];
 
-/// Parses the query arguments of an inspection. Returns an error text for the client.
+/// Parses the query arguments of an inspection. Returns an error text for the client if `url` is missing, or an
+/// argument is unknown or invalid.
 pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
     let names: Vec<&str> = ["url", "method"].into_iter().chain(FIELDS.map(|(name, _)| name)).collect();
     let mut arguments = Arguments::parse(arguments, &names)?;

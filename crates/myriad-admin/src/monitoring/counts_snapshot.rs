@@ -21,8 +21,8 @@ pub(super) struct CountsSnapshot {
     pub classes: [u64; 5],
     /// Requests by kind ([`KINDS`]).
     pub kinds: [u64; KINDS],
-    /// Times to the first byte of requests served from the cache, of those that waited for an origin, and of those
-    /// without a cache.
+    /// Times to the first byte of requests served from the cache, of requests with another cache status, and of
+    /// requests without a cache status.
     pub first_byte: [TimeHistogram; 3],
 }
 
@@ -42,7 +42,8 @@ impl CountsSnapshot {
         Self { at_ms: traffic.at_ms, total, workers: traffic.workers, classes, kinds, first_byte }
     }
 
-    /// Returns percentiles of the times to the first byte: of all requests, and of each of the three groups.
+    /// Returns percentiles of the times to the first byte: of all requests, of those served from the cache, of those
+    /// with another cache status, and of those without a cache status.
     pub(super) fn percentiles(&self) -> FirstByteTimes {
         let [hit, miss, other] = &self.first_byte;
         FirstByteTimes {
@@ -98,8 +99,8 @@ impl CountsSnapshot {
     }
 }
 
-/// Returns the times to the first byte for hits, for other cache statuses, and for requests without a cache, from the
-/// counts by cache status.
+/// Returns the times to the first byte of requests served from the cache (`HIT`, `STALE`, `UPDATING`), of requests with
+/// another cache status, and of requests without a cache status.
 fn first_byte(by_cache: &[CacheSums; KINDS]) -> [TimeHistogram; 3] {
     let mut times: [TimeHistogram; 3] = Default::default();
     for (kind, sums) in by_cache.iter().enumerate() {

@@ -19,7 +19,8 @@ pub struct ClusterReport {
     pub serves_stored_pages: bool,
     /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
     pub behind_ms: Option<u64>,
-    /// Number of the newest record of the log up to which all purges are in effect and durable.
+    /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None`
+    /// before the first.
     pub position: Option<String>,
     /// Other nodes, in the order of their names.
     pub members: Vec<MemberReport>,

@@ -97,7 +97,7 @@ pub struct RequestCounts {
 
 impl RequestCounts {
     /// Returns the fraction of requests (0 to 1) that were served from the cache without waiting for an origin;
-    /// `BYPASS` is not included. Returns `None` without requests.
+    /// `BYPASS` is not included. Returns `None` if there were no other requests.
     pub fn hit_rate(&self) -> Option<f64> {
         (self.total() > 0).then(|| self.served() as f64 / self.total() as f64)
     }
@@ -174,11 +174,11 @@ pub struct PageReport {
     pub stored_ms: u64,
     /// Time until which the page is fresh, in milliseconds since the epoch; 0 after a soft purge or an invalidation.
     pub fresh_until_ms: u64,
-    /// Time until which the stale page may be served during a refresh, in milliseconds since the epoch; [`u64::MAX`]
-    /// for no limit.
+    /// Time until which the headers of the page permit to serve it stale during a refresh, in milliseconds since the
+    /// epoch; [`u64::MAX`] for no limit. Directives may permit more or less.
     pub stale_updating_until_ms: u64,
-    /// Time until which the stale page may be served if the refresh fails, in milliseconds since the epoch;
-    /// [`u64::MAX`] for no limit.
+    /// Time until which the headers of the page permit to serve it stale if the refresh fails, in milliseconds since
+    /// the epoch; [`u64::MAX`] for no limit. Directives may permit more or less.
     pub stale_error_until_ms: u64,
     /// True if a refresh is in progress.
     pub updating: bool,
@@ -263,8 +263,8 @@ pub struct EsiReport {
     pub why: Option<String>,
     /// Text that identifies the content of the page, for `X-Myriad-Visitor`; empty if the page need not be compared.
     pub version: String,
-    /// Body without the fragments; each byte that differs at each rendering (noise) is 1. `None` if it was not
-    /// requested, is not UTF-8 or not in memory.
+    /// Stored body, without inserted fragments; each byte that differs at each rendering (noise) is 1. `None` if it was
+    /// not requested, is not UTF-8, not in memory, or hidden from the client.
     pub body: Option<String>,
     /// Fragments in the order of their positions.
     pub parts: Vec<PartReport>,

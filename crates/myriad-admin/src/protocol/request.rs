@@ -165,13 +165,15 @@ pub struct PurgeRequest {
     pub hosts: Vec<String>,
     /// True if all pages are purged.
     pub all: bool,
-    /// True if the pages become stale instead of being removed; the next request refreshes them.
+    /// True if the pages become stale instead of being removed; the next request refreshes them. Ignored with
+    /// `invalidate`.
     pub soft: bool,
     /// True if the pages are retained, but used only if the origin fails: the next request fetches them first.
     pub invalidate: bool,
     /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
-    /// True if the response waits until the pages of patterns have been found and counted.
+    /// True if the response waits until the pages of patterns have been found and counted, at most four minutes per
+    /// zone.
     pub wait: bool,
 }
 
@@ -236,7 +238,7 @@ impl UpstreamChange {
 }
 
 impl PagesRequest {
-    /// Returns an error if the pattern is too long.
+    /// Returns an error if the pattern is longer than 1,024 bytes.
     pub fn check(&self) -> Result<(), RequestError> {
         match &self.matching {
             Some(pattern) if pattern.len() > MOST_PATTERN_BYTES => {

@@ -82,7 +82,7 @@ pub(crate) fn invalid_purge(why: &str) -> PhaseStep {
     PhaseStep::Answer(text(400, &format!("{why}\n")))
 }
 
-/// Returns the response to a purge that is only explained.
+/// Returns the response to a purge that is only explained, not executed: status 200 without a body.
 pub(crate) fn explained_purge() -> PhaseStep {
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }

@@ -35,8 +35,8 @@ pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     !origins.all(is_own) || !own_host::is_known(request)
 }
 
-/// Returns whether the `Referer` of the request is invalid or has another host. Browsers without `Sec-Fetch-Site` send
-/// `Referer`, unless the page disables it.
+/// Returns whether the request has a `Referer` that is invalid or has another host. Browsers without `Sec-Fetch-Site`
+/// send `Referer`, unless the page disables it.
 pub fn has_foreign_referer(request: &Request) -> bool {
     let mut pages = request.received.head.fields().get_all(b"referer");
     pages.any(|page| host_of(page).is_none_or(|host| *host != *request.route.host))

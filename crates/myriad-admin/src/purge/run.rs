@@ -117,7 +117,7 @@ impl CompletedPurge {
     }
 
     /// Waits until the other nodes of the cluster have applied the purge, or until the cluster's time limit for
-    /// receipts. Returns `None` if no purged zone belongs to a cluster.
+    /// receipts. Returns `None` if no purged zone belongs to a cluster, and in later calls.
     pub async fn receipts(&mut self) -> Option<PurgeReceipts> {
         let mut all = None;
         for receipts in std::mem::take(&mut self.receipts) {

@@ -148,7 +148,8 @@ fn one(report: &TrafficReport<'_>, kind: TrafficKind, zone: &[u8], name: &[u8]) 
 }
 
 /// Resets or deletes the selected traffic counts in all workers; deletes only those that have been unused for
-/// `expire_ms`. Returns the number of zones, such as servers or peers, whose counts were reset or deleted.
+/// `expire_ms` (all if it is 0). Returns the number of zones, such as servers or peers, whose counts were reset or
+/// deleted.
 fn change(report: &TrafficReport<'_>, asked: &ControlRequest) -> usize {
     let is_meant = |key: &TrafficKey| match &asked.selection {
         CountSelection::All => true,

@@ -68,7 +68,8 @@ impl TrafficRules {
 }
 
 /// Compiles the traffic counting rules of a level, and the settings of its status pages. Does nothing without
-/// `vhost_traffic_status_zone`.
+/// `vhost_traffic_status_zone`. Stores no counting rules with `vhost_traffic_status off` or
+/// `vhost_traffic_status_bypass_stats on`.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,
@@ -95,7 +96,8 @@ pub(super) fn compile(
     }));
 }
 
-/// Returns the filters of `http`, then those of the level. Duplicates are removed if this is configured.
+/// Returns the filters of `http`, then those of the level unless it inherits them. Duplicates are removed with
+/// `vhost_traffic_status_filter_check_duplicate on`.
 fn filters(compiler: &mut dyn SettingsCompiler, conf: &TrafficStatusSettings) -> Box<[TrafficFilter]> {
     let outer = &compiler.model().settings.feature::<TrafficStatusSettings>().filters;
     let own: &[TrafficFilterConf] = if *outer == conf.filters { &[] } else { &conf.filters };

@@ -70,9 +70,11 @@ pub(super) struct TrafficStatusSettings {
     pub sum_key: String,
     /// `vhost_traffic_status_average_method`: true if later requests have a higher weight.
     pub weighted: bool,
-    /// Maximum age of requests that the average includes, in milliseconds; 0 for no limit.
+    /// Second argument of `vhost_traffic_status_average_method`: maximum age of requests that the average includes, in
+    /// milliseconds; 0 for no limit.
     pub average_ms: u64,
-    /// `vhost_traffic_status_histogram_buckets`, in milliseconds, ascending.
+    /// `vhost_traffic_status_histogram_buckets`: upper bounds of the buckets in milliseconds, ascending; empty for no
+    /// histograms.
     pub buckets: Vec<u64>,
     /// `vhost_traffic_status_bypass_stats`: true if requests of the level are not counted.
     pub passes_by: bool,

@@ -110,7 +110,8 @@ pub struct AcmeIssuerConf {
     pub trusted_certificate: Option<Text>,
     /// `ssl_verify`: true if the certificate of the ACME server is verified.
     pub verify: bool,
-    /// `state_path`: folder for the account key and certificates; `None` for `off`.
+    /// `state_path`: folder for the account key and certificates, relative to the prefix; `None` for `off`, which
+    /// stores neither.
     pub state_path: Option<Text>,
     /// `accept_terms_of_service`: true if the terms of the authority are accepted.
     pub accepts_terms: bool,
@@ -166,7 +167,8 @@ pub struct AcmeCertificateConf {
     pub issuer: Text,
     /// Identifiers as written; empty to use the names of the server.
     pub written: Vec<Text>,
-    /// Resolved identifiers; at least one in a complete model.
+    /// Identifiers of the certificate: those of `written`, or else the names of the server, without duplicates; at
+    /// least one in a complete model.
     pub identifiers: Vec<AcmeIdentifier>,
     /// `key=`: type of the certificate's key.
     pub key: AcmeKeyKind,

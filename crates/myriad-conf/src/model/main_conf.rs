@@ -74,9 +74,10 @@ pub struct MainConf {
     pub worker_connections: u32,
     /// `debug_connection`: networks of clients whose requests are logged at `debug`, whatever the configured log level.
     pub debug_connections: Vec<Network>,
-    /// `worker_rlimit_nofile`: maximum number of open files; `None` if not set.
+    /// `worker_rlimit_nofile`: maximum number of open files of the worker process; `None` for the hard limit of the
+    /// system.
     pub worker_rlimit_nofile: Option<u64>,
-    /// `worker_rlimit_core`: maximum size of a core file, in bytes; `None` if not set.
+    /// `worker_rlimit_core`: maximum size of a core file, in bytes; `None` for no core files.
     pub worker_rlimit_core: Option<u64>,
     /// `memory_limit`: memory limit of the worker process.
     pub memory_limit: MemoryLimit,
@@ -84,9 +85,9 @@ pub struct MainConf {
     pub worker_shutdown_timeout: Option<u64>,
     /// `working_directory`: directory of the worker process, such as for core files; `None` if not set.
     pub working_directory: Option<Text>,
-    /// `user`: user of the worker process; `None` if not set.
+    /// `user`: user of the worker process, if the server is started by root; `None` for `nobody`.
     pub user: Option<Text>,
-    /// Second argument of `user`: group of the worker process; `None` if not set.
+    /// Second argument of `user`: group of the worker process; `None` for the primary group of the user.
     pub group: Option<Text>,
     /// `sandbox`: true if the worker process drops the privileges that it does not use.
     pub sandbox: bool,

@@ -47,7 +47,7 @@ pub struct ListenConf {
     pub udp: bool,
     /// `proxy_protocol`: true if connections start with a PROXY protocol header.
     pub proxy_protocol: bool,
-    /// `backlog=`: maximum length of the queue of connections to accept; `None` for the default.
+    /// `backlog=`: maximum length of the queue of connections to accept; `None` for the default, 4096.
     pub backlog: Option<u32>,
     /// `reuseport`: true if each worker has its own socket (`SO_REUSEPORT`).
     pub reuseport: bool,

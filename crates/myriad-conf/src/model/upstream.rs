@@ -122,8 +122,8 @@ pub struct UpstreamConf {
     pub balance: Balance,
     /// Key of `hash`, which may contain variables; `None` for other balancing methods.
     pub hash_key: Option<Text>,
-    /// `keepalive`: maximum number of idle connections to each server: per worker, for FastCGI of all workers; `None`
-    /// if not set.
+    /// `keepalive`: maximum number of idle connections to each server: per worker, for FastCGI of all workers. `None`
+    /// for the default: 32 per worker, for FastCGI none.
     pub keepalive: Option<u32>,
     /// `keepalive_requests`: maximum number of requests per connection to a server.
     pub keepalive_requests: u64,

@@ -13,13 +13,15 @@ pub struct CacheZoneConf {
     pub path: Text,
     /// `levels=1:2`: lengths of the names of nested folders, up to three, each 1 or 2; empty if not set.
     pub levels: Vec<u8>,
-    /// `keys_zone=NAME:SIZE`: size of the index of stored pages, which limits their number on disk.
+    /// `keys_zone=NAME:SIZE`: size of the index of stored pages in bytes, which limits the number of cache files to one
+    /// per 128 bytes.
     pub keys_zone_size: u64,
-    /// `memory=` (only in Myriad): maximum size of the pages in memory, in bytes; `None` if not set.
+    /// `memory=` (only in Myriad): maximum size of the pages in memory, in bytes; `None` for an equal share of one
+    /// eighth of the available memory, among the zones without `memory=`.
     pub memory: Option<u64>,
     /// `max_size=`: maximum size of the pages on disk, in bytes; `None` for no limit.
     pub max_size: Option<u64>,
-    /// `min_free=`: minimum free space on the disk, in bytes.
+    /// `min_free=`: minimum free space on the disk, in bytes; 0 for none.
     pub min_free: u64,
     /// `inactive=`: pages are evicted after this time without use, in ms.
     pub inactive: u64,

@@ -62,7 +62,7 @@ pub struct TempPath {
 /// Settings for connections of clients. Times are in ms, sizes in bytes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ClientSettings {
-    /// `client_header_timeout`: maximum time to receive the request head, in ms.
+    /// `client_header_timeout`: maximum time to receive the request head, in ms; 0 for no limit.
     pub header_timeout: u64,
     /// `client_header_buffer_size`: size of the first buffer for the request head, in bytes.
     pub header_buffer_size: u64,
@@ -72,7 +72,7 @@ pub struct ClientSettings {
     pub max_headers: u32,
     /// `client_max_body_size`: maximum size of a request body, in bytes; 0 for no limit.
     pub max_body_size: u64,
-    /// `client_body_timeout`: maximum time between two reads of a request body, in ms.
+    /// `client_body_timeout`: maximum time between two reads of a request body, in ms; 0 for no limit.
     pub body_timeout: u64,
     /// `client_body_buffer_size`: maximum size of a request body in memory, in bytes.
     pub body_buffer_size: u64,
@@ -85,7 +85,7 @@ pub struct ClientSettings {
     pub body_temp_path: TempPath,
     /// `client_body_in_single_buffer`; without effect.
     pub body_in_single_buffer: bool,
-    /// `send_timeout`: maximum time between two writes to the client, in ms.
+    /// `send_timeout`: maximum time between two writes to the client, in ms; 0 for no limit.
     pub send_timeout: u64,
     /// `client_min_rate`; `None` for no minimum.
     pub min_rate: Option<MinRate>,
@@ -96,7 +96,8 @@ pub struct ClientSettings {
     pub keepalive_header_s: Option<u64>,
     /// `keepalive_min_timeout`; without effect.
     pub keepalive_min_timeout: u64,
-    /// `keepalive_requests`: maximum number of requests per connection.
+    /// `keepalive_requests`: maximum number of requests per connection; 0 closes it after the first response, as 1
+    /// does.
     pub keepalive_requests: u64,
     /// `keepalive_time`: a connection older than this, in ms, is closed after its current response.
     pub keepalive_time: u64,

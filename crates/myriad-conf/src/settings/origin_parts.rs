@@ -90,9 +90,10 @@ pub struct Buffers {
 pub struct OriginBufferingSettings {
     /// `*_buffering`: true if responses are read ahead of the client.
     pub on: bool,
-    /// `*_buffer_size`: size of the buffer for the response head, in bytes.
+    /// `*_buffer_size`: size of the buffer for the response head, in bytes; values below 16 KB count as 16 KB.
     pub head_size: u64,
-    /// `*_buffers`: limit of response data in memory that is read ahead of the client.
+    /// `*_buffers`: number and size of buffers; with `*_buffer_size`, their total limits the response data in memory
+    /// that is read ahead of the client.
     pub buffers: Buffers,
     /// `*_busy_buffers_size`; without effect.
     pub busy_size: Option<u64>,

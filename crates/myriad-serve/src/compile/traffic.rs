@@ -24,7 +24,8 @@ pub(super) fn server_zone(traffic: &Traffic, server: &ServerConf) -> Arc<Traffic
     traffic.zone(ZoneKind::Server, name, is_named)
 }
 
-/// Returns the additional zone that counts a location's requests; `None` without `status_zone` in the location.
+/// Returns the additional zone that counts a location's requests; `None` if neither the location nor an enclosing one
+/// has `status_zone`, or with `off`.
 pub(super) fn location_zone(traffic: &Traffic, settings: &Settings) -> Option<Arc<TrafficZone>> {
     Some(traffic.zone(ZoneKind::Location, status_zone::of_location(settings)?, true))
 }

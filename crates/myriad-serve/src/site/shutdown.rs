@@ -32,8 +32,8 @@ impl RunningSite {
         }
     }
 
-    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed; then, for a limited time,
-    /// until pages and spans are written.
+    /// Waits until the last exchange is finished, or `worker_shutdown_timeout` has passed; then stops the history and
+    /// the node of the cluster, and waits for a limited time until pages and trace spans are written.
     pub fn wait(&self) {
         self.wait_for_workers();
         self.inner.lock().observer.end();
@@ -46,7 +46,8 @@ impl RunningSite {
     }
 
     /// Saves the zones' file indexes, writes pending log lines and sends trace spans, before an immediate exit of the
-    /// process; with the indexes, the next process need not open all files. Exchanges continue until the process exits.
+    /// process; with the indexes, the next process need not open all files. Stops the history and the node of the
+    /// cluster. Exchanges continue until the process exits.
     pub fn halt(&self) {
         let runtime = {
             let mut inner = self.inner.lock();
@@ -82,9 +83,9 @@ impl RunningSite {
         self.logs.maintain(u64::MAX, &runtime.zone_log);
     }
 
-    /// Waits until the workers have exited, or `worker_shutdown_timeout` has passed. The history is completed after
-    /// [`HISTORY_PATIENCE`], so that it contains requests that are completed within this time, and a successor can use
-    /// its file.
+    /// Waits until the workers have exited, at most two seconds longer than `worker_shutdown_timeout` if that is set.
+    /// The history is completed after [`HISTORY_PATIENCE`], so that it contains requests that are completed within this
+    /// time, and a successor can use its file.
     fn wait_for_workers(&self) {
         let limit = *self.shutdown_timeout.lock();
         let workers = std::mem::take(&mut self.inner.lock().workers);

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::node::members;
 
 /// Returns the API object of a cache zone. `size` and `max_size` are those on disk, or in memory if the zone has no
-/// disk tier.
+/// disk tier; `max_size` is omitted if it has no limit.
 pub(super) fn cache(zone: &PageZone) -> Map<String, Value> {
     let (stats, counted) = (zone.zone.stats(), zone.counts.sums(zone.zone.name()));
     let disk = zone.zone.disk_stats().zip(zone.zone.disk_limits());

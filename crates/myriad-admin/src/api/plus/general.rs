@@ -53,7 +53,8 @@ fn respawned() -> u64 {
     value.and_then(|text| text.parse().ok()).unwrap_or_default()
 }
 
-/// Returns the API object `connections` (client connections). `dropped` is always 0.
+/// Returns the API object `connections` (client connections). `active` excludes idle connections; `dropped` is always
+/// 0.
 pub(super) fn connections(now: &Snapshot) -> Value {
     json!({
         "accepted": now.accepted,

@@ -18,7 +18,7 @@ pub struct TopsReport {
     pub pages: Vec<TopPage>,
 }
 
-/// Page of a ranking.
+/// Page of a ranking. All numbers except `count` start when the page entered the ranking.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TopPage {
@@ -28,15 +28,17 @@ pub struct TopPage {
     pub count: f64,
     /// Upper bound of the error of `count`, which may be too high by this amount; 0 if it is exact.
     pub over: f64,
-    /// Number of requests for the page; `None` if this ranking does not count them.
+    /// Number of requests for the page; `None` in the rankings `misses` and `slow`, which do not count hits.
     pub requests: Option<u64>,
-    /// Number of requests for the page that were not cache hits.
+    /// Number of requests for the page that missed the cache, or were sent to an origin without a cache.
     pub misses: u64,
-    /// Bytes sent to clients; `None` if this ranking does not count them.
+    /// Bytes sent to clients; `None` in the rankings `misses` and `slow`, which do not count hits.
     pub bytes: Option<u64>,
-    /// Duration of the slowest response that was not a cache hit, in milliseconds; `None` if all were hits.
+    /// Duration of the slowest request that missed the cache or was sent to an origin without a cache, in milliseconds;
+    /// `None` if there was none.
     pub slowest_ms: Option<f64>,
-    /// Average duration of responses that were not cache hits, in milliseconds; `None` if all were hits.
+    /// Average duration of requests that missed the cache or were sent to an origin without a cache, in milliseconds;
+    /// `None` if there were none.
     pub mean_ms: Option<f64>,
     /// HTTP status of the last response.
     pub status: u16,
@@ -45,9 +47,9 @@ pub struct TopPage {
     /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was no such response or
     /// it had no status.
     pub cache: Option<String>,
-    /// Reason why the response of `cache` was not a cache hit; `None` if there was none.
+    /// Reason why the last response that was not a cache hit was none; `None` if there was no such response.
     pub reason: Option<String>,
-    /// Reasons why responses were not cache hits, the most frequent first.
+    /// Reasons why responses were not cache hits, at most eight, the most frequent first.
     pub reasons: Vec<ReasonCount>,
 }
 
@@ -73,15 +75,16 @@ pub struct HistoryReport {
     pub to_ms: u64,
     /// True if a history is recorded (`history` is not `off`).
     pub kept: bool,
-    /// Number of steps in the range.
+    /// Number of complete steps in the range; 0 if no history is recorded.
     pub points: usize,
-    /// Start time of each step, in milliseconds since the epoch.
+    /// Start time of each complete step in the range, in milliseconds since the epoch.
     pub at_ms: Vec<u64>,
     /// Values of each figure, one per step.
     pub series: HistorySeries,
 }
 
-/// Values per step for each figure; `None` if the value of a step is unknown.
+/// Values per step for each figure; `None` if the step was not recorded, and for a time also if the step had no such
+/// requests.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 #[expect(
@@ -130,10 +133,11 @@ pub struct PurgeEvent {
     /// Description of the purged pages, as in the error log, or of the change; if it is longer than 500 bytes,
     /// truncated and marked with `...`.
     pub what: String,
-    /// True for a soft purge: the pages become stale instead of being removed.
+    /// True if the pages become stale instead of being removed: for a soft purge or an invalidation.
     pub soft: bool,
     /// Source of the purge: `request` (a purge request, or an unsafe method that invalidates a page), `origin` (a
-    /// response header, or maintenance), `administrator` (command line or API). `refresh` for the kind `changed`.
+    /// response header, or maintenance), `administrator` (command line or API), `cluster` (another node). `refresh` for
+    /// the kind `changed`.
     pub by: String,
     /// Number of purged pages; `None` while they are being searched, 1 for the kind `changed`.
     pub pages: Option<u64>,
@@ -193,7 +197,7 @@ pub struct LeakReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TagsReport {
-    /// Cache tags with the most pages.
+    /// Cache tags with the most pages, in descending order.
     pub tags: Vec<TagReport>,
     /// Number of scanned pages.
     pub looked_at: u64,

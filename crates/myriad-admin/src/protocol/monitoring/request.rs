@@ -24,7 +24,7 @@ pub struct TopsRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryRequest {
-    /// Length of the range in seconds, up to now; defaults to an hour.
+    /// Length of the range in seconds, up to now: 1 to 1,209,600 (two weeks); defaults to an hour.
     pub range: Option<u64>,
     /// Step in seconds: 10, 60 or 600; defaults to the finest that covers the range.
     pub step: Option<u64>,
@@ -62,7 +62,7 @@ pub struct LeaksRequest {
     /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
     /// Host and path of the page whose findings are removed, so that it can be stored again; `all` for all pages,
-    /// `None` for no page. The response contains the remaining findings.
+    /// `None` for no page. The response contains the remaining findings; it is an error if the page has none.
     pub forgive: Option<String>,
 }
 

@@ -1,6 +1,7 @@
 //! Formatting of sizes, counts and times for columns.
 
-/// Formats a size in bytes: `512`, `41.2K`, `3.4M`, `1.0G`, at most six characters.
+/// Formats a size in bytes, from 1000 bytes on in units of 1024: `512`, `41.2K`, `3.4M`, `1.0G`, at most six
+/// characters.
 pub fn size(bytes: u64) -> String {
     if bytes < 1000 {
         return bytes.to_string();

@@ -3,7 +3,8 @@
 use super::amount::{count, duration};
 use crate::protocol::{ClusterReport, MemberReport};
 
-/// Returns the status of the cluster as lines: this node, then the other nodes.
+/// Returns the status of the cluster as lines: number of active nodes, state of this node, counts of purges, and
+/// problems since the start if there were any.
 pub fn cluster(report: &ClusterReport) -> Vec<String> {
     let active = report.members.iter().filter(|member| member.state == "active").count() + 1;
     let nodes = report.members.len() + 1;
@@ -41,7 +42,7 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     lines
 }
 
-/// Returns a line for each node of the cluster, this one first.
+/// Returns a line with the column names, then a line for each node of the cluster, this one first.
 pub fn cluster_nodes(report: &ClusterReport) -> Vec<String> {
     let own = MemberReport {
         node: report.node.clone(),
@@ -65,7 +66,7 @@ pub fn cluster_nodes(report: &ClusterReport) -> Vec<String> {
     lines
 }
 
-/// Returns a line for each purge of this node that some nodes have not confirmed.
+/// Returns a line for each purge of this node that some nodes have not confirmed, oldest first; at most 100.
 pub fn cluster_purges(report: &ClusterReport) -> Vec<String> {
     let line = |purge: &crate::protocol::UnconfirmedPurgeReport| {
         let zone = if purge.zone.is_empty() { "all zones" } else { &purge.zone };
