@@ -13,7 +13,8 @@ const SESSION: usize = 8200;
 /// Memory used by the connections of a worker, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionMemory {
-    /// Estimate for connections and their TLS sessions over TCP: their numbers multiplied by measured sizes.
+    /// Estimate for connections and for their TLS sessions, except those of QUIC: their numbers multiplied by measured
+    /// sizes.
     pub connections: u64,
     /// Request buffers, in use and pooled.
     pub buffers: u64,

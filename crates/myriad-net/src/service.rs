@@ -69,7 +69,8 @@ pub trait Service: 'static {
         false
     }
 
-    /// Returns the TLS settings for a client hello; `None` rejects the handshake (`ssl_reject_handshake`).
+    /// Returns the TLS settings for a client hello; `None` rejects the handshake: because of `ssl_reject_handshake`, or
+    /// because the server has no usable certificate.
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>> {
         let _ = (connection, hello);
         None

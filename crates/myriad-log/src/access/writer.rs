@@ -23,7 +23,7 @@ pub struct LogWriter {
     /// Time in milliseconds that `keep_flushing` waits before its next flush: the shortest flush time of the buffers,
     /// at most [`LONGEST_WAIT_MS`].
     soonest_ms: Cell<u64>,
-    /// Connections that wait until the lines of unbuffered logs are written.
+    /// Connections that wait until the lines of unbuffered logs, and of logs with variables in their path, are written.
     waiters: RefCell<Vec<oneshot::Sender<()>>>,
     /// Set if lines were queued for logs with variables in their path since a connection last waited for such lines.
     has_put_lines: Cell<bool>,
@@ -80,7 +80,7 @@ impl LogWriter {
     }
 
     /// Adds a line to a log. `write` appends the line with its line break, or returns false to discard it. `path` is
-    /// the result of [`LogTarget::path`]; if it is `None`, a line for a target with variables is dropped.
+    /// the result of [`LogTarget::path`]; if it is `None`, a line for a target with variables is discarded.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
             LogTarget::File { file, buffer } => self.append_to_buffer(file, *buffer, write),
@@ -177,8 +177,8 @@ impl LogWriter {
         });
     }
 
-    /// Returns a receiver that completes once the current lines of unbuffered logs are written or lost. The caller must
-    /// ensure that [`LogWriter::write_for_waiters`] is called.
+    /// Returns a receiver that completes once the current lines of unbuffered logs, and of logs with variables in their
+    /// path, are written or lost. The caller must ensure that [`LogWriter::write_for_waiters`] is called.
     ///
     /// `None` if there are no such lines, or for ten seconds after [`LogWriter::note_slow_disk`].
     pub fn wait(&self) -> Option<oneshot::Receiver<()>> {
@@ -201,7 +201,8 @@ impl LogWriter {
         self.slow_until_ms.set(myriad_net::clock::monotonic_ms() + SLOW_MS);
     }
 
-    /// Passes the lines of unbuffered logs to the threads if any connection waits for them.
+    /// Passes the lines of unbuffered logs to the threads if any connection waits for them. The lines of logs with
+    /// variables in their path are there already.
     pub fn write_for_waiters(&self) {
         let waiters = self.waiters.take();
         if waiters.is_empty() {

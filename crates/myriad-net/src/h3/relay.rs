@@ -98,7 +98,7 @@ impl QuicRelay {
     }
 
     /// Sets the processes that share the sockets: this process, and the others, each with the socket that writes to its
-    /// inbox.
+    /// inbox. If this process is leaving, it remains so, regardless of the standing in `own`.
     pub fn set_processes(self: &Arc<Self>, own: QuicProcess, others: Vec<(QuicProcess, OwnedFd)>) {
         let mut state = self.state();
         // A process that is leaving never serves again.

@@ -48,7 +48,7 @@ pub(crate) enum HandshakeError {
     /// The time limit of the handshake expired.
     TimedOut,
     /// The client closed the connection, the connection failed, the client validated an ACME challenge, or it requested
-    /// a server that rejects handshakes.
+    /// a server that rejects handshakes or has no usable certificate.
     Aborted,
 }
 

@@ -24,7 +24,8 @@ pub trait HandshakeCallbacks {
         let _ = connection;
     }
 
-    /// Returns the TLS settings for a client hello; `None` rejects the handshake (`ssl_reject_handshake`).
+    /// Returns the TLS settings for a client hello; `None` rejects the handshake: because of `ssl_reject_handshake`, or
+    /// because the server has no usable certificate.
     fn tls(&self, connection: &Connection, hello: &ClientHello<'_>) -> Option<Arc<ServerConfig>>;
 
     /// Returns true if the offers of the client hello (cipher suites, groups, signature schemes) must be stored,

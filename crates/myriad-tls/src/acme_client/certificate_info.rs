@@ -25,12 +25,14 @@ pub struct CertificateInfo {
 }
 
 impl CertificateInfo {
-    /// Returns the properties of the first certificate in a PEM text; `None` if there is none or it is malformed.
+    /// Returns the properties of the first certificate in a PEM text; `None` if there is none, or for the reasons of
+    /// [`CertificateInfo::from_der`].
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         Self::from_der(&pem::certificates(text).flatten().next()?)
     }
 
-    /// Returns the properties of a certificate in DER; `None` if it is malformed or its validity begins before 1970.
+    /// Returns the properties of a certificate in DER; `None` if it is malformed or its validity begins or ends before
+    /// 1970.
     pub fn from_der(bytes: &[u8]) -> Option<Self> {
         let certificate = Certificate::parse(bytes).ok()?;
         let Certificate { issuer, subject, serial, .. } = certificate;

@@ -21,7 +21,8 @@ const BUNDLES: [&str; 5] = [
 ];
 
 /// Returns the TLS settings for connections to an authority, from `ssl_trusted_certificate` and `ssl_verify` of its
-/// issuer. With `ssl_verify off`, any certificate is accepted.
+/// issuer. With `ssl_verify off`, any certificate is accepted. Fails if verification is on and there is no CA bundle,
+/// or none of its certificates can be used.
 pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, AcmeError> {
     let builder = TlsConfig::builder().unversioned_rustls_crypto_provider(Arc::new(provider()));
     let builder = if issuer.verify {

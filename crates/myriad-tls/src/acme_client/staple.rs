@@ -220,7 +220,7 @@ struct ResponderFailure {
 }
 
 impl StapleUpdater {
-    /// Starts the thread that queries OCSP responders, without certificates.
+    /// Starts the thread that queries OCSP responders, without certificates. Fails if the thread cannot be started.
     pub fn start(log: LogCallback) -> std::io::Result<Self> {
         let state =
             Mutex::new(UpdaterState { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });

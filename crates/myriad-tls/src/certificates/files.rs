@@ -57,7 +57,7 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns the passwords in a file (`*_password_file`); none if no file is named.
+    /// Returns the passwords in a file (`*_password_file`); none if no file is named. Fails if the file cannot be read.
     pub(crate) fn passwords(&self, name: Option<&Text>) -> Result<Vec<Vec<u8>>, Box<Diagnostic>> {
         match name {
             Some(name) => Ok(passwords(&self.bytes(name)?)),
@@ -65,7 +65,8 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns a certificate chain with its private key, from files or from texts after `data:`.
+    /// Returns a certificate chain with its private key, from files or from texts after `data:`. Fails if one cannot be
+    /// read or used, or if they do not match.
     pub(crate) fn certified(
         &self,
         (certificate, key): (&Text, &Text),
@@ -101,7 +102,8 @@ impl<'a> TlsFileReader<'a> {
         Ok(der.into_owned())
     }
 
-    /// Adds the CA certificates of a file to `trust` and returns their DER encodings.
+    /// Adds the CA certificates of a file to `trust` and returns their DER encodings. Fails if the file cannot be read
+    /// or contains an unusable certificate.
     pub(crate) fn trust(
         &self,
         name: &Text,
@@ -117,7 +119,7 @@ impl<'a> TlsFileReader<'a> {
         Ok(all)
     }
 
-    /// Adds the revocation lists of a file to `trust`.
+    /// Adds the revocation lists of a file to `trust`. Fails if the file cannot be read or contains an unusable list.
     pub(crate) fn add_revocation_lists(
         &self,
         name: &Text,

@@ -37,7 +37,7 @@ impl TrustStore {
         Self { depth, ..Self::default() }
     }
 
-    /// Adds a trusted CA certificate in DER, unless it is in the store already.
+    /// Adds a trusted CA certificate in DER, unless it is in the store already. Fails if the certificate is malformed.
     pub fn add(&mut self, der: &[u8]) -> Result<(), MalformedDer> {
         let subject = Certificate::parse(der)?.subject.der().into();
         if !self.contains(der) {
