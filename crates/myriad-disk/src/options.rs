@@ -153,7 +153,7 @@ pub struct DiskStats {
     /// Number of pages written to files.
     pub writes: u64,
     /// Number of pages not written to files because too many were pending, they were evicted from memory before, no
-    /// space was left, or writing failed.
+    /// space was left, or writing failed or was not possible.
     pub dropped: u64,
     /// Number of files removed to free space, or as variants beyond the maximum per key.
     pub evictions: u64,

@@ -14,7 +14,7 @@ pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 /// File settings of a location.
 #[derive(PartialEq)]
 pub struct FilePlace {
-    /// `root` (without a final slash) or `alias`: an absolute path, unless it begins with a variable.
+    /// `root` without a final slash (empty for `/`), or `alias`: an absolute path, unless it begins with a variable.
     pub root: Template,
     /// Way in which `root` or `alias` and the URI form a path.
     pub rooting: Rooting,

@@ -43,7 +43,8 @@ pub struct PublisherStatus {
     pub serves_stored_pages: bool,
     /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
     pub behind_ms: Option<u64>,
-    /// Number of the newest record of the log up to which all purges are in effect and durable.
+    /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None` if
+    /// no such record is known.
     pub position: Option<String>,
     /// Other nodes, in the order of their names.
     pub members: Vec<ClusterMember>,
@@ -68,7 +69,7 @@ pub struct ClusterMember {
     pub state: &'static str,
     /// Number of the newest record of the log up to which the node has executed all purges; `None` if it is not known.
     pub position: Option<String>,
-    /// Time since its last report, in milliseconds.
+    /// Time since the last report of the node, in milliseconds.
     pub seen_ms_ago: u64,
 }
 
@@ -79,9 +80,9 @@ pub struct UnconfirmedPurge {
     pub zone: String,
     /// Time since the purge, in milliseconds.
     pub age_ms: u64,
-    /// Number of its record; `None` if it is not in the log.
+    /// Number of the purge's record in the log of purges; `None` if the log does not contain the purge.
     pub record: Option<String>,
-    /// Names of the nodes without a receipt.
+    /// Names of the nodes that have not confirmed the purge.
     pub missing: Vec<String>,
 }
 

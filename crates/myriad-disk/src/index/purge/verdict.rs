@@ -30,7 +30,7 @@ pub trait Purgeable<M: Metadata> {
     fn key(&self) -> &[u8];
     /// Returns the caller's metadata of the object.
     fn meta(&self) -> M::MetaView<'_>;
-    /// Returns the sequence number at the start of the object's fetch. Purges with higher numbers may cover it.
+    /// Returns the sequence number at the start of the object's fetch. Purges with higher numbers may cover the object.
     fn generation(&self) -> u64;
     /// Returns the number of the newest purge that the object was checked against; initially its generation.
     fn last_purge_applied(&self) -> u64;
