@@ -116,7 +116,7 @@ impl RawClient {
         peeked
     }
 
-    /// Performs a TLS handshake as the server.
+    /// Performs a TLS handshake as the server, within the time limit of `greeter`.
     pub async fn tls_handshake(&self, greeter: &impl HandshakeCallbacks) -> TlsHandshakeResult {
         let greeting = Box::pin(tls::accept(greeter, &self.connection)).await;
         self.connection.deadline.clear();

@@ -10,7 +10,8 @@ const TRIES: usize = 40;
 const WAIT: Duration = Duration::from_millis(50);
 
 /// Opens a file or a socket. Retries for two seconds if the process or the machine is out of descriptors (`EMFILE`,
-/// `ENFILE`). `make_descriptors` makes other users release descriptors before each retry.
+/// `ENFILE`). `make_descriptors` makes other users release descriptors before each retry. Other errors are returned
+/// immediately.
 pub async fn with_descriptor<T>(
     open: impl AsyncFnMut() -> io::Result<T>,
     make_descriptors: impl Fn(),

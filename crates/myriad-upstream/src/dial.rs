@@ -252,6 +252,7 @@ impl ProbeTarget {
     }
 
     /// Creates a UDP socket connected to the peer. `timeout_ms` limits the wait for a connection slot of the worker.
+    /// Fails for a peer with a unix socket.
     pub async fn datagrams(
         &self,
         connections: &Connections,

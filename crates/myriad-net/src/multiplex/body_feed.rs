@@ -198,6 +198,8 @@ impl BodyFeed {
         state.failed.clone().map_or(Ok(()), Err)
     }
 
+    /// Returns the next piece of the body; `None` at its end. Fails with the error of the body, if it exceeds the size
+    /// limit, or if the client sends too slowly.
     pub(crate) fn poll(&self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, BodyError>>> {
         let BodyFeedInner { state, limit, terms, deadline } = &*self.inner;
         let mut state = state.borrow_mut();

@@ -110,6 +110,7 @@ pub fn acme_orders(model: &Model, prefix: &Path) -> Vec<(String, CertificateOrde
     orders
 }
 
+/// Returns the folder for the state of an issuer, below `prefix` if it is relative; `None` if the state is not stored.
 pub(crate) fn state_folder(issuer: &AcmeIssuerConf, prefix: &Path) -> Option<PathBuf> {
     let path = issuer.state_path.as_ref()?;
     Some(prefix.join(OsStr::from_bytes(path.bytes())))

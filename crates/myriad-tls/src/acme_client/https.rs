@@ -147,18 +147,20 @@ impl Https {
         Self(Agent::with_parts(config, DefaultConnector::default(), to))
     }
 
-    /// Sends a GET request and follows redirects to https URLs.
+    /// Sends a GET request and follows up to five redirects, which must lead to https URLs. A response with another
+    /// status is returned as such, even 404 or 500.
     pub fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         let request = self.0.get(url).config().max_redirects(MOST_REDIRECTS).build();
         send_request(url, || request.call())
     }
 
-    /// Sends a HEAD request, without following redirects.
+    /// Sends a HEAD request, without following redirects. A response with any status is returned.
     pub fn head(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         send_request(url, || self.0.head(url).call())
     }
 
-    /// Sends a POST request with a JSON Web Signature as its body. An empty `accept` omits the field.
+    /// Sends a POST request with a JSON Web Signature as its body, without following redirects. An empty `accept` omits
+    /// the field. A response with any status is returned.
     pub fn post(&self, url: &str, body: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         let mut request = self.0.post(url).content_type("application/jose+json");
         if !accept.is_empty() {

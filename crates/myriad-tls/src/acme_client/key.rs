@@ -199,6 +199,7 @@ impl SigningKey {
         Ok(encoded.map_err(|_| AcmeError::Cryptography("encoding the public key"))?.as_ref().to_vec())
     }
 
+    /// Returns the numbers that form the public key in a JSON Web Key (RFC 7518 section 6).
     pub(crate) fn public_parts(&self) -> Result<PublicParts, AcmeError> {
         const FAILED: AcmeError = AcmeError::Cryptography("decoding the public key");
         match &self.pair {

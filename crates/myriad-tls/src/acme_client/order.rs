@@ -363,7 +363,7 @@ fn alternate_url(link: &[u8]) -> Option<&str> {
 
 /// Queries renewal information: the suggested window, and the delay in seconds before the next query, if the authority
 /// requests one. `None` if the authority does not provide renewal information, or the certificate has no identifier for
-/// it.
+/// it. Fails if the response contains no valid window.
 pub(crate) fn renewal_information(
     client: &AcmeClient,
     certificate: &CertificateInfo,

@@ -38,7 +38,8 @@ pub struct AcmeClient {
 }
 
 impl AcmeClient {
-    /// Reads the directory of the authority and creates the client.
+    /// Reads the directory of the authority and creates the client. Fails if the status is not 2xx, or the directory
+    /// lacks a URL that every authority must have.
     pub fn open(https: Https, issuer: &Issuer, key: Arc<SigningKey>) -> Result<Self, AcmeError> {
         let reply = https.get(&issuer.uri)?;
         let reply = check_reply(reply)?;
@@ -93,17 +94,19 @@ impl AcmeClient {
         self.account = None;
     }
 
-    /// Sends a POST request signed for the account.
+    /// Sends a POST request signed for the account; repeats it with a new nonce if the authority rejects the nonce.
+    /// Fails if the status is not 2xx.
     pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, Some(payload), "", false)
     }
 
-    /// Fetches a URL with a signed request of the account (POST-as-GET).
+    /// Fetches a URL with a signed request of the account (POST-as-GET). Repeats it and fails like
+    /// [`AcmeClient::post`].
     pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, None, accept, false)
     }
 
-    /// Sends an unsigned GET request for a public resource.
+    /// Sends an unsigned GET request for a public resource. Fails if the status is not 2xx.
     pub(crate) fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         check_reply(self.https.get(url)?)
     }
@@ -179,7 +182,7 @@ pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
     std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
 }
 
-/// Parses the body of a response as JSON.
+/// Parses the body of a response as JSON. Fails if it is malformed.
 pub(crate) fn json_of(reply: &HttpsReply) -> Result<Value, AcmeError> {
     serde_json::from_slice(&reply.body)
         .map_err(|error| AcmeError::Protocol(format!("the response body is not valid JSON: {error}")))

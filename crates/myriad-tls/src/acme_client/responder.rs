@@ -21,7 +21,8 @@ pub(crate) enum ResponderError {
 }
 
 /// Queries the responder at an http URL for a certificate. The response, in DER, is not verified yet. The limits are
-/// those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded.
+/// those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded. Fails if
+/// no complete response is received, or if its status or its content type is not that of an OCSP response.
 pub(crate) fn query_responder(
     id: &OcspId,
     url: &str,

@@ -43,6 +43,8 @@ impl ComparedSettings {
 }
 
 impl SupportedSuites {
+    /// Creates the suites and groups of a server. Fails if no configured suite or group is supported, or an OpenSSL
+    /// command has no equivalent.
     pub(crate) fn of(settings: &TlsSettings) -> Result<Self, Box<Diagnostic>> {
         Self::from_settings(ComparedSettings::of(settings))
     }

@@ -24,6 +24,7 @@ impl SignatureVerifier {
         self.0.supported_schemes()
     }
 
+    /// Verifies a TLS 1.2 signature. In TLS 1.2 a scheme for ECDSA is not bound to a curve.
     pub(super) fn tls12(
         &self,
         message: &[u8],

@@ -25,7 +25,8 @@ const EARLY_SESSIONS: u32 = 4000;
 /// Maximum lifetime of a session ticket in seconds: one week (RFC 8446 section 4.6.1).
 const LONGEST_S: u64 = 604_800;
 
-/// Sets the session cache, tickets and early data of a server in `config`.
+/// Sets the session cache, tickets and early data of a server in `config`. Fails if a file cannot be read, or a ticket
+/// key file has a wrong length.
 pub(crate) fn set_up_resumption(
     parts: &ServerParts<'_>,
     state: &mut TlsReloadState,

@@ -52,6 +52,9 @@ impl TicketKey {
         Self::new(*name, digest::digest(&digest::SHA256, bytes).as_ref())
     }
 
+    /// Encrypts a session and its time of encryption, `now_s` (seconds since the Unix epoch). The length of the result
+    /// hides the exact length of the session. `None` if the session is longer than 65,535 bytes or the encryption
+    /// fails.
     pub(super) fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
         let length = u16::try_from(session.len()).ok()?;
         let padded = (MADE + 2 + session.len()).next_multiple_of(PADDED);

@@ -90,8 +90,9 @@ impl RevocationList {
         *self.issuer == *issuer.subject.der()
     }
 
-    /// Checks that `issuer` has signed the list, that the list is valid at `now_s`, and that `certificate` is not in
-    /// it. Returns the last second of the list's validity; `i64::MAX` if it has no next update.
+    /// Checks that `issuer` has signed the list, that the list is valid at `now_s` and has no unknown critical
+    /// extension, and that `certificate` is not in it. Returns the last second of the list's validity; `i64::MAX` if it
+    /// has no next update.
     pub(crate) fn check(
         &self,
         certificate: &Certificate<'_>,

@@ -101,6 +101,8 @@ pub(crate) fn each<'a>(
 }
 
 impl<'a> Extensions<'a> {
+    /// Reads the extensions in `list`. Fails if one of the known extensions is malformed, if one occurs twice, or if
+    /// there are more than 64.
     pub(crate) fn read(mut list: DerReader<'a>) -> Result<Self, MalformedDer> {
         let mut all = Self::default();
         each(&mut list, |id, critical, value| all.take(id, critical, value))?;

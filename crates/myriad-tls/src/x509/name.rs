@@ -50,6 +50,7 @@ struct Attribute<'a> {
 }
 
 impl<'a> X509Name<'a> {
+    /// Reads a name. Fails if it is not a sequence of sets of attributes.
     pub(crate) fn read(reader: &mut DerReader<'a>) -> Result<Self, MalformedDer> {
         let value = reader.expect(tag::SEQUENCE)?;
         let name = Self { der: value.whole };
