@@ -62,7 +62,7 @@ impl fmt::Display for AuditGrade {
 pub struct AuditCheck {
     /// Name of the check.
     pub name: &'static str,
-    /// Grade.
+    /// Grade of the check, by its points.
     pub grade: AuditGrade,
     /// Points from 0 to 100.
     pub points: u32,
@@ -102,7 +102,7 @@ pub struct PageAudit {
     pub blocking_after: usize,
     /// Checks in the order of the report.
     pub checks: Vec<AuditCheck>,
-    /// Report of each filter that is on.
+    /// Report of each filter that is on and changes pages, in the order of [`FilterName`](crate::FilterName).
     pub filters: Vec<FilterReport>,
     /// Resources without a response, because they are on other sites, or their requests failed or were not made.
     pub not_read: Vec<SkippedSubject>,

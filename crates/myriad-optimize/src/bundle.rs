@@ -4,7 +4,7 @@ use sha2::{Digest, Sha256};
 
 use crate::PageUrl;
 
-/// Path of the resources that the optimizer makes.
+/// Start of the paths of the style sheets and scripts that the optimizer makes.
 pub const BUNDLE_FOLDER: &str = "/_myriad/";
 
 /// Kind of a bundle.
@@ -36,13 +36,14 @@ impl BundleKind {
 /// Style sheet or script that replaces others, or a longer form of itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageBundle {
-    /// Kind.
+    /// Kind of the bundle: style sheet or script.
     pub kind: BundleKind,
     /// Path that contains a hash of the text: equal texts have equal paths.
     pub path: String,
     /// Text, in UTF-8.
     pub text: String,
-    /// Resources that it replaces, in their order, by their URLs as the page names them.
+    /// URLs of the files that the bundle replaces, in the order of the page, as the page names them; `style` elements
+    /// that it replaces are not listed.
     pub parts: Vec<PageUrl>,
 }
 

@@ -146,14 +146,14 @@ pub type SkipReason = String;
 pub struct SkippedSubject {
     /// URL, or another description.
     pub subject: String,
-    /// Reason.
+    /// Reason why the filter leaves the part unchanged.
     pub reason: SkipReason,
 }
 
 /// Result of one filter for a page.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct FilterReport {
-    /// Filter.
+    /// Filter that the report describes.
     pub filter: FilterName,
     /// Number of parts (files, images, pages) that the filter changes.
     pub changed: usize,

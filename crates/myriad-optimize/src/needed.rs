@@ -86,7 +86,7 @@ impl ResourceNeeds {
         needs
     }
 
-    /// Returns the resources with their digests.
+    /// Returns the URLs of the needed resources that are present, each with the digest of its body.
     pub(crate) fn with_digests(self, fetched: &PageResources) -> Vec<(PageUrl, [u8; 16])> {
         let digest = |url: PageUrl| fetched.get(&url).map(PageResource::digest).map(|digest| (url, digest));
         self.present.into_iter().filter_map(digest).collect()

@@ -21,7 +21,7 @@ use crate::{OptimizeOptions, PageResource, PageUrl};
 /// Equivalent, smaller form of a page.
 #[derive(Clone, Debug)]
 pub struct OptimizedPage {
-    /// Page.
+    /// HTML of the optimized page.
     pub html: String,
     /// New style sheets and scripts that the page names.
     pub bundles: Vec<PageBundle>,

@@ -15,7 +15,8 @@ pub struct OptimizeOptions {
     pub filters: FilterSet,
     /// URLs and elements that are left unchanged.
     pub exclude: Exclusions,
-    /// Word that marks places of the page, which starts with [`PLACE_MARKER`]. Elements that contain the word remain in the page.
+    /// Word that marks places of the page, which starts with [`PLACE_MARKER`]. Elements that contain the word remain in
+    /// the page. `None` if no places are marked.
     pub marker: Option<String>,
 }
 

@@ -26,7 +26,7 @@ pub(crate) struct PageContext<'a> {
     pub(crate) resources: &'a PageResources,
     /// Texts of the page's scripts that can be read.
     pub(crate) scripts: &'a [&'a str],
-    /// Words of these texts, made at the first use.
+    /// Words of the page's scripts, collected at the first use.
     pub(crate) script_words: OnceCell<HashSet<&'a str>>,
     pub(crate) options: &'a OptimizeOptions,
     /// True if the page has a Content-Security-Policy.

@@ -8,7 +8,7 @@ use crate::filter::FilterName;
 use crate::html::{HtmlKind, HtmlTag, ResourceKind};
 use crate::page_context::PageContext;
 
-/// Filters that depend on these facts.
+/// Filters that depend on [`PageFacts`].
 pub(crate) const READ_FACTS: [FilterName; 3] =
     [FilterName::CollapseWhitespace, FilterName::InsertImageDimensions, FilterName::HintPreloadSubresources];
 /// Hosts whose style sheets only declare fonts.

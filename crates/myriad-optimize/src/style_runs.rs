@@ -28,7 +28,7 @@ const MAX_BLOCKING: usize = 2;
 
 /// Style sheet of a `link` whose URL may change, or text of a `style` element.
 pub(crate) struct PageSheet {
-    /// Tokens of the element.
+    /// Index range of the tokens of the `link` or `style` element.
     pub(crate) tokens: Range<usize>,
     /// URL of the style sheet; `None` for a `style` element.
     pub(crate) url: Option<PageUrl>,
@@ -218,8 +218,8 @@ fn joins(context: &PageContext<'_>, run: &StyleRun, styles: &[PageSheet], sheet:
         && run.bytes() + bytes_of(styles) + sheet.sheet.text().len() + 2 < context.options.limits.bundle_bytes
 }
 
-/// Returns the index after the last token of an element with raw text (`script`, `style`, `title`), otherwise after the
-/// token.
+/// Returns the index after the last token of a complete element with raw text (`script`, `style`, `title`), otherwise
+/// after the token.
 fn element_end(tokens: &[HtmlToken<'_>], start: usize) -> usize {
     let HtmlKind::Start(tag) = &tokens[start].kind else { return start + 1 };
     let is_raw = matches!(tag.name.as_str(), "script" | "style" | "title");
@@ -292,7 +292,7 @@ fn read_sheet(
     Ok((PageSheet { tokens, url, sheet, original_bytes: text.len(), media, is_critical }, reason))
 }
 
-/// Prepares the text of a `style` element for a style sheet; `None` if it must stay where it is.
+/// Prepares the text of a `style` element for a combined style sheet; `None` if the element must stay where it is.
 fn read_style(context: &PageContext<'_>, tokens: Range<usize>, tag: &HtmlTag<'_>) -> Option<PageSheet> {
     let text = match tokens.len() {
         2 => "",

@@ -4,7 +4,7 @@ use std::fmt;
 
 use myriad_http::uri::escape_target;
 
-/// Maximum length of a URL in bytes; longer ones are not resolved.
+/// Maximum length of a URL or reference in bytes; longer ones are rejected.
 const LONGEST: usize = 4096;
 
 /// Absolute URL with the scheme `http` or `https`, without a fragment.
@@ -20,8 +20,9 @@ pub struct PageUrl {
 }
 
 impl PageUrl {
-    /// Parses an absolute URL. Returns `None` for other schemes, user names, hosts with characters outside of ASCII,
-    /// backslashes, paths that start with two slashes, and URLs of more than 4096 bytes.
+    /// Parses an absolute URL. Returns `None` for other schemes, user names, hosts that are empty or contain characters
+    /// other than ASCII letters, digits, hyphens, underscores, dots, colons and square brackets, backslashes, paths
+    /// that start with two slashes, and URLs of more than 4096 bytes.
     pub fn parse(text: &str) -> Option<Self> {
         let text = cleaned(text)?;
         let (scheme, rest) = text.split_once("://")?;
@@ -107,8 +108,8 @@ impl fmt::Display for PageUrl {
     }
 }
 
-/// Removes what browsers ignore in a reference: surrounding blanks, tabs and line breaks. Returns `None` if the
-/// reference is too long or contains a backslash, which browsers treat as a slash.
+/// Removes what browsers ignore in a reference: surrounding blanks and control characters, and all tabs and line
+/// breaks. Returns `None` if the reference is too long or contains a backslash, which browsers treat as a slash.
 fn cleaned(text: &str) -> Option<String> {
     let text: String =
         text.trim_matches(|c: char| c <= ' ').chars().filter(|c| !matches!(c, '\t' | '\n' | '\r')).collect();

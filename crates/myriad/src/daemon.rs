@@ -41,7 +41,7 @@ pub(crate) fn is_upgrade() -> bool {
 /// Origin of this process: a plain start, the background half of `daemon on`, or an upgrade.
 #[derive(Debug)]
 pub(crate) enum ProcessOrigin {
-    /// Started by a person, a script or an init system.
+    /// Started by a person, a script or an init system; also the foreground half of `daemon on`.
     Plain,
     /// Background half of `daemon on`; the stream reports success to the foreground half.
     Detached(UnixStream),

@@ -15,8 +15,9 @@ pub struct SheetSource {
 
 impl SheetSource {
     /// Prepares a style sheet that was loaded from `url`: removes `@charset`, makes relative URLs independent of the
-    /// sheet's folder, and removes white space and comments if `is_minified`. Returns an error if the sheet is not
-    /// understood, is incomplete, has `@namespace`, or declares an encoding other than UTF-8.
+    /// sheet's folder, and removes white space and comments if `is_minified`. Returns an error if the sheet exceeds a
+    /// limit, is not valid or not complete, has `@namespace`, an `@charset` other than that of UTF-8 at its start, or a
+    /// relative URL that cannot be resolved or is in a custom property.
     pub fn prepare(
         text: &str,
         url: &PageUrl,
@@ -82,7 +83,7 @@ fn check_charset(sheet: &CssTokens<'_>, item: &CssItem, is_first: bool) -> Resul
 }
 
 /// Combines style sheets in their order. The tokens of the result are compared with those of the parts. Returns an
-/// error if they differ, if the result would be too long, or if a sheet other than the first has `@import`.
+/// error if they differ, if the result would exceed a limit, or if a sheet other than the first has `@import`.
 pub fn combine(sheets: &[&SheetSource], limits: &OptimizeLimits) -> Result<String, CssRefusal> {
     if sheets.iter().skip(1).any(|sheet| sheet.has_import) {
         return Err(CssRefusal::Import);
@@ -112,7 +113,7 @@ pub fn combine(sheets: &[&SheetSource], limits: &OptimizeLimits) -> Result<Strin
 struct UrlMover<'s, 'a> {
     sheet: &'s CssTokens<'a>,
     url: &'s PageUrl,
-    /// New texts of tokens, in the order of the tokens.
+    /// Indexes of tokens with their new texts, in the order of the tokens.
     edits: Vec<(usize, String)>,
 }
 
@@ -178,7 +179,7 @@ impl UrlMover<'_, '_> {
     }
 
     /// Returns the new text of a URL; `None` if it does not depend on the folder of the sheet. Returns an error for a
-    /// relative URL that cannot be resolved or is in a custom property.
+    /// URL with escapes, and for a relative URL that cannot be resolved or is in a custom property.
     fn moved_url(&self, value: Option<String>, is_custom: bool) -> Result<Option<String>, CssRefusal> {
         let value = value.ok_or(CssRefusal::Url)?;
         let before_path = value.split(['/', '?', '#']).next().unwrap_or_default();

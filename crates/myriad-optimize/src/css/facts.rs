@@ -72,7 +72,8 @@ impl ElementPattern {
         self.tag.is_none() && self.classes.is_empty() && self.ids.is_empty()
     }
 
-    /// Returns whether an element may match. Case is ignored, as in quirks mode.
+    /// Returns whether an element with the name `tag`, the value `classes` of its `class` attribute and the ID `id`
+    /// matches. Case is ignored, as in quirks mode.
     pub fn matches(&self, tag: &str, classes: &str, id: &str) -> bool {
         self.tag.as_deref().is_none_or(|name| name.eq_ignore_ascii_case(tag))
             && self.ids.iter().all(|name| name.eq_ignore_ascii_case(id))
@@ -104,7 +105,7 @@ pub struct SheetFacts {
     pub sized: Vec<ElementPattern>,
     /// Elements that may stretch an image within them to their own width.
     pub stretching: Vec<ElementPattern>,
-    /// True if a rule without conditions sets `height: auto` for all images.
+    /// True if a rule with the selector `img`, in no other rule than `@layer`, sets `height: auto`.
     pub has_auto_height: bool,
     /// Fonts that the sheet declares, and uses for the whole page.
     pub fonts: FontFacts,

@@ -32,14 +32,16 @@ pub enum FontFamily {
     Unknown,
 }
 
-/// Fonts that a style sheet declares, and uses for the whole page. Rules with conditions are not included.
+/// Fonts that a style sheet declares, and uses for the whole page. Rules within other rules are included only if these
+/// are `@layer`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct FontFacts {
     /// Fonts for usual text: normal style and weight, with Latin letters.
     pub faces: Vec<FontFace>,
     /// Families of the rules for `body` (true), and for `html` and `:root` (false), in their order.
     pub families: Vec<(bool, FontFamily)>,
-    /// Families in custom properties of these rules, in their order.
+    /// Names of the custom properties of the rules for `body`, `html` and `:root`, each with the family in its value,
+    /// in their order.
     pub variables: Vec<(String, FontFamily)>,
 }
 
@@ -174,7 +176,7 @@ fn is_normal_weight(value: &str) -> bool {
         || matches!(weights.as_slice(), [first, last] if (*first..=*last).contains(&NORMAL))
 }
 
-/// Returns whether a `unicode-range` contains Latin letters.
+/// Returns whether a `unicode-range` contains the letter `a`.
 fn contains_letter(value: &str) -> bool {
     value.split(',').filter_map(|range| range.trim().get(2..)).any(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));

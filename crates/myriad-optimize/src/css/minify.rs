@@ -8,7 +8,8 @@ use super::tokens::{CssKind, CssTokens};
 use crate::OptimizeLimits;
 
 /// Removes white space and comments that have no meaning. Comments that start with `/*!` (licenses) are retained
-/// between rules. The tokens of the result are compared with those of the original.
+/// between rules. Returns an error if the sheet exceeds a limit or cannot be split into tokens, or if the tokens of the
+/// result differ from those of the original.
 ///
 /// ```
 /// let limits = myriad_optimize::OptimizeLimits::default();
@@ -42,7 +43,7 @@ enum Place {
     Selector,
     /// Value of a declaration.
     Value,
-    /// Prelude of an at-rule; true for the rules that consist of media queries.
+    /// Prelude of an at-rule; true for `@media` and `@container`.
     AtRule(bool),
 }
 

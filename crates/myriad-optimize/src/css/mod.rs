@@ -15,9 +15,9 @@ pub use minify::rewrite_css;
 /// Reason why a style sheet is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CssRefusal {
-    /// Longer than the limit.
+    /// Longer than `sheet_bytes` of the limits, or `bundle_bytes` for a combined sheet.
     TooLong,
-    /// Nested more deeply than the limit.
+    /// Nested more deeply than `sheet_depth` of the limits.
     TooDeep,
     /// Not valid UTF-8.
     NotUtf8,
@@ -25,7 +25,7 @@ pub enum CssRefusal {
     Malformed,
     /// The end is within a comment, string, bracket or rule.
     OpenEnd,
-    /// The result would have other tokens.
+    /// The result would have other tokens than the original.
     Different,
     /// An `@charset` that is not at the start, would be at the start without a comment before it, or names an
     /// encoding other than UTF-8.
@@ -34,7 +34,8 @@ pub enum CssRefusal {
     Import,
     /// An `@namespace`, which applies to the whole sheet.
     Namespace,
-    /// A relative URL in a custom property, or one that cannot be resolved.
+    /// A URL with escapes; or a relative URL that is in a custom property, cannot be resolved, or contains characters
+    /// that cannot be written in its place.
     Url,
 }
 

@@ -42,7 +42,7 @@ pub(crate) enum CssKind {
 pub(crate) struct CssTokens<'a> {
     pub(crate) text: &'a str,
     pub(crate) tokens: Vec<CssToken>,
-    /// For each token that opens a bracket, the index of the token that closes it.
+    /// For each token that opens a bracket, the index of the token that closes it; for other tokens, their own index.
     closes: Vec<usize>,
 }
 
@@ -102,7 +102,8 @@ impl<'a> CssTokens<'a> {
     }
 }
 
-/// Returns for each token the index of the token that closes its bracket; `None` if a bracket is not closed.
+/// Returns for each token that opens a bracket the index of the token that closes it, for others their own index;
+/// `None` if a bracket is not closed or not opened.
 fn closes(tokens: &[CssToken]) -> Option<Vec<usize>> {
     let mut closes: Vec<usize> = (0..tokens.len()).collect();
     let mut open = Vec::new();

@@ -34,11 +34,12 @@ pub enum ResourceKind {
 /// Resource that a page loads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ScannedResource {
-    /// Kind.
+    /// Kind of the resource.
     pub kind: ResourceKind,
     /// Index of the start tag in the tokens.
     pub token: usize,
-    /// Absolute URL; `None` if the reference is not understood, or is no `http` or `https` URL.
+    /// Absolute URL; `None` if the reference or that of the `base` element is not understood, or is no `http` or
+    /// `https` URL.
     pub url: Option<PageUrl>,
     /// True if browsers show nothing of the page (or of what follows) before the resource is loaded.
     pub is_blocking: bool,
@@ -49,9 +50,9 @@ pub struct ScannedResource {
 pub struct ScannedImage {
     /// Index of the start tag in the tokens.
     pub token: usize,
-    /// Absolute URL of `src`; `None` if it is missing or not understood.
+    /// Absolute URL of `src`; `None` if `src` is missing or not understood, or is no `http` or `https` URL.
     pub url: Option<PageUrl>,
-    /// Width and height in pixels; `None` if the tag does not have both.
+    /// Attributes `width` and `height` in pixels; `None` unless both are positive whole numbers.
     pub size: Option<(u32, u32)>,
 }
 
@@ -60,13 +61,14 @@ pub struct ScannedImage {
 pub struct PageScan {
     /// Resources that the page loads; one that it names twice is listed twice.
     pub resources: Vec<ScannedResource>,
-    /// Images.
+    /// Images of the page, except those within `template` and those with an empty `src`.
     pub images: Vec<ScannedImage>,
-    /// Ranges of the page that are texts of its scripts, also within `template`.
+    /// Ranges of the page that are texts of `script` elements without `src` that browsers run, also within `template`.
     pub inline_scripts: Vec<Range<usize>>,
-    /// Ranges of the page that are texts of its style sheets, also within `template`.
+    /// Ranges of the page that are texts of `style` elements, also within `template`.
     pub inline_styles: Vec<Range<usize>>,
-    /// Number of tags with an empty `src` or `href`, for which some browsers request the page again.
+    /// Number of `img`, `script` and `link` tags with an empty `src` or `href`, for which some browsers request the
+    /// page again.
     pub empty_references: usize,
     /// Index of the token with which the head ends; the number of tokens if nothing follows it.
     pub head_end: usize,

@@ -90,8 +90,9 @@ impl<'a> HtmlTag<'a> {
             .map(|found| found.value)
     }
 
-    /// Returns the value of an attribute with character references decoded; `None` if it is missing, or contains a
-    /// reference other than those of ASCII characters.
+    /// Returns the value of an attribute with character references decoded; `None` if the attribute is missing, or may
+    /// contain a reference other than `&amp;`, `&lt;`, `&gt;`, `&quot;`, `&apos;` and numeric ones of printable ASCII
+    /// characters.
     pub fn value(&self, name: &str) -> Option<String> {
         decoded(self.raw(name)?)
     }

@@ -21,10 +21,10 @@ const WAITING: [&str; 3] = ["imagesLoaded", "imagesloaded", "masonry"];
 pub(crate) struct ImageChanges {
     /// New texts for ranges of the page, in their order.
     pub(crate) edits: Vec<(Range<usize>, String)>,
-    /// Reports of the three filters.
+    /// Reports of `lazyload_images`, `decode_images_async` and `prioritize_largest_image`, also of those that are off.
     pub(crate) reports: Vec<FilterReport>,
-    /// Index of the image that the page marks as the most important, otherwise of the one that is probably the
-    /// largest on the first screen; `None` if neither is known.
+    /// Index in [`PageScan::images`] of the image that the page marks as the most important, otherwise of the one that
+    /// is probably the largest on the first screen; `None` if neither is known.
     pub(crate) largest: Option<usize>,
 }
 
@@ -39,10 +39,10 @@ pub(crate) struct PageImages<'a> {
     pub(crate) is_excluded: &'a [bool],
 }
 
-/// Adds attributes to images: a high priority to the largest one, and lazy loading and asynchronous decoding to
-/// images after the first ones. No attribute of a tag is replaced, and tags with `fetchpriority` do not change.
-/// Lazy loading requires `width` and `height`, so that no content moves. `size_of` returns the real size of an image,
-/// for tags without one.
+/// Adds attributes to images: a high priority to the largest one, and lazy loading and asynchronous decoding to images
+/// after the first ones. No attribute of a tag is replaced, and excluded images and tags with `fetchpriority` do not
+/// change. Lazy loading requires `width` and `height`, so that no content moves. `size_of` returns the real size of an
+/// image, for tags without one.
 pub(crate) fn order_loading(
     images: &PageImages<'_>,
     size_of: &dyn Fn(&PageUrl) -> Option<(u32, u32)>,
@@ -105,7 +105,7 @@ pub(crate) fn order_loading(
     ImageChanges { edits, reports: vec![lazy, decoded, prioritized], largest: marked.or(largest) }
 }
 
-/// Returns whether a script may manage the loading of the image.
+/// Returns whether a script may manage the loading of an image, or the image is an image map.
 pub(crate) fn is_sensitive(tag: &HtmlTag<'_>) -> bool {
     tag.attributes.iter().any(|attribute| {
         let name = attribute.name.to_ascii_lowercase();

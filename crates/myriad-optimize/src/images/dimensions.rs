@@ -16,12 +16,12 @@ const CLOSED_EXPLICITLY: [&str; 11] =
     ["body", "div", "section", "article", "main", "header", "footer", "aside", "nav", "figure", "blockquote"];
 /// Attributes other than `width` and `height` that select another file than `src`, or change the size.
 const SIZING_ATTRIBUTES: [&str; 4] = ["srcset", "sizes", "is", "border"];
-/// Maximum number of images of a page that are changed.
+/// Maximum number of images without a size on a page; if it has more, none is changed.
 const MAX_IMAGES: usize = 500;
 
 /// Adds `width` and `height` to images whose size is known from their file, so that browsers reserve the space. The
-/// size at which an image is shown stays the same only if the style sheets derive its height from its width; all
-/// others are left unchanged. Returns edits of the page.
+/// size at which an image is shown stays the same only if the style sheets derive its height from its width; all others
+/// are left unchanged. Returns edits of the page and the report. If `facts` is an error, no image is changed.
 pub(crate) fn insert_image_dimensions(
     context: &PageContext<'_>,
     facts: &Result<PageFacts, String>,

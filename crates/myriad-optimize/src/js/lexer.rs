@@ -28,7 +28,7 @@ pub(super) enum JsKind {
     Blank,
     /// White space with a line break.
     LineBreak,
-    /// Comment without a line break; that of a line is without its end.
+    /// Comment without a line break; one that starts with `//` excludes the line break after it.
     Comment,
     /// Comment of more than one line.
     LongComment,

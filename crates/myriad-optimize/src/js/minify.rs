@@ -7,8 +7,10 @@ use crate::OptimizeLimits;
 /// Removes white space and comments that have no meaning. Line breaks are retained where a semicolon may be inserted at
 /// them (ECMAScript 2025, section 12.10). Comments with licenses are retained.
 ///
-/// The tokens of the result, and the line breaks between them that can have a meaning, are compared with those of the
-/// original. As the grammar of ECMAScript consists of tokens and these line breaks, the syntax tree stays the same.
+/// Returns an error if the script is longer than `script_bytes` of the limits, is not understood, contains comments in
+/// the syntax of HTML, or may search the source of its functions for comments; also if the tokens of the result, or the
+/// line breaks between them that can have a meaning, differ from those of the original. As the grammar of ECMAScript
+/// consists of tokens and these line breaks, the syntax tree stays the same.
 ///
 /// ```
 /// let limits = myriad_optimize::OptimizeLimits::default();
@@ -45,7 +47,7 @@ pub(crate) fn reads_own_url(text: &str) -> Option<&'static str> {
     WORDS.into_iter().find(is_used)
 }
 
-/// Returns whether a script has a keyword; true if it cannot be read.
+/// Returns whether a script has a keyword; true if it cannot be split into tokens.
 fn has_word(text: &str, word: &str) -> bool {
     lex(text).map_or(true, |tokens| {
         tokens.iter().any(|token| token.kind == JsKind::Word && &text[token.range.clone()] == word)

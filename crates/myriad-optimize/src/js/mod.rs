@@ -9,17 +9,18 @@ pub use minify::rewrite_javascript;
 /// Reason why a script is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsRefusal {
-    /// Longer than the limit.
+    /// Longer than `script_bytes` of the limits.
     TooLong,
-    /// It cannot be decided here if a slash at this offset divides or starts a regular expression.
+    /// It cannot be decided if the slash at this byte offset divides or starts a regular expression.
     AmbiguousSlash(usize),
-    /// A token at this offset is not valid or not complete.
+    /// The token at this byte offset is not valid or not complete.
     Malformed(usize),
     /// Comments in the syntax of HTML, or a first line that starts with `#!`.
     HtmlComment,
-    /// It searches texts for comments; the searched text may be the source of one of its functions.
+    /// The script has a regular expression that searches for `/*`; it may search the source of one of its functions for
+    /// comments.
     ReadsComments,
-    /// The result would have other tokens.
+    /// The result would have other tokens, or other line breaks with a meaning, than the original.
     Different,
 }
 

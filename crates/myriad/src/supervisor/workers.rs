@@ -105,12 +105,12 @@ impl SupervisedWorkers {
         }
     }
 
-    /// Returns the worker processes of this supervisor that serve QUIC.
+    /// Returns the worker processes of this supervisor that have a QUIC inbox, each with that inbox.
     pub(super) fn reachable(&self) -> Vec<(QuicProcess, BorrowedFd<'_>)> {
         self.processes.iter().filter_map(WorkerProcess::reachable).collect()
     }
 
-    /// Returns all worker processes that serve QUIC, including those of other supervisors.
+    /// Returns all worker processes that have a QUIC inbox, each with that inbox, including those of other supervisors.
     fn all_with<'a>(&'a self, peers: &'a PeerSupervisors) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
         self.reachable().into_iter().chain(peers.processes()).collect()
     }
