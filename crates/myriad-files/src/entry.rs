@@ -60,7 +60,7 @@ pub(crate) struct FileIdentity {
 }
 
 impl FileIdentity {
-    /// Returns the fields except the mode.
+    /// Returns the fields of the identity except the mode.
     fn parts(&self) -> [u64; 7] {
         [
             self.device,
@@ -269,7 +269,7 @@ impl FileEntry {
         }
     }
 
-    /// Returns the contents; `None` if they are not in memory.
+    /// Returns the contents of the file; `None` before [`FileEntry::load`], and for a file above 1 MB.
     pub fn contents(&self) -> Option<&Bytes> {
         self.contents.get()
     }

@@ -169,7 +169,7 @@ impl TempFolder {
 pub struct PendingRead(JoinHandle<io::Result<Bytes>>);
 
 impl PendingRead {
-    /// Returns the bytes once they are read.
+    /// Returns the bytes once the read has finished.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
         let read = read.unwrap_or_else(|_| Err(io::Error::other("the read was cancelled")));

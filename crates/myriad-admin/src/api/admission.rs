@@ -49,9 +49,9 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
 
 /// Admits clients by `allow`, `deny`, a password or `auth_request` of the location. Without such rules, only clients on
 /// a Unix socket, on loopback or on an address of this server are admitted, for requests not forwarded by a proxy.
-/// Unless every admitted client has sent a password or passed `auth_request` (not with `satisfy any` and address rules),
-/// the request must name a host of the server, `localhost`, a loopback address or the local address of the connection,
-/// if it has a `Host`. Returns the response for a rejected client as error.
+/// Unless every admitted client has sent a password or passed `auth_request` (not with `satisfy any` and address
+/// rules), the request must name a host of the server, `localhost`, a loopback address or the local address of the
+/// connection, if it has a `Host`. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]
 pub(crate) fn check_access(request: &Request, directive: &str) -> Result<ClientRights, PhaseStep> {
     // Rules of the location for addresses and passwords have already been evaluated.

@@ -17,9 +17,9 @@ pub(super) struct CountsSnapshot {
     pub at_ms: u64,
     pub total: Snapshot,
     pub workers: Vec<Snapshot>,
-    /// Responses by the first digit of their status, 1 to 5.
+    /// Number of responses by the first digit of their status, 1 to 5.
     pub classes: [u64; 5],
-    /// Requests by kind ([`KINDS`]).
+    /// Number of requests by kind ([`KINDS`]).
     pub kinds: [u64; KINDS],
     /// Times to the first byte of requests served from the cache, of requests with another cache status, and of
     /// requests without a cache status.

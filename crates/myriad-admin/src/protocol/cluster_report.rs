@@ -22,7 +22,7 @@ pub struct ClusterReport {
     /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None`
     /// before the first.
     pub position: Option<String>,
-    /// Other nodes, in the order of their names.
+    /// Other nodes of the cluster, in the order of their names.
     pub members: Vec<MemberReport>,
     /// Purges of this node without all receipts, oldest first; at most 100.
     pub unconfirmed: Vec<UnconfirmedPurgeReport>,
@@ -38,15 +38,15 @@ pub struct ClusterReport {
 pub struct MemberReport {
     /// Name of the node.
     pub node: String,
-    /// Host name of its machine; empty if it is not known.
+    /// Host name of the node's machine; empty if it is not known.
     pub address: String,
-    /// Version of its software; empty if it is not known.
+    /// Version of the node's software; empty if it is not known.
     pub software: String,
     /// `active`, `silent` (no report for ten seconds) or `left` (stopped).
     pub state: String,
     /// Number of the newest record of the log up to which the node has executed all purges; `None` if it is not known.
     pub position: Option<String>,
-    /// Time since its last report, in milliseconds.
+    /// Time since the node's last report, in milliseconds.
     pub seen_ms_ago: u64,
 }
 
@@ -54,12 +54,12 @@ pub struct MemberReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UnconfirmedPurgeReport {
-    /// Zone; empty for a purge of all zones.
+    /// Name of the purged zone; empty for a purge of all zones.
     pub zone: String,
     /// Time since the purge, in milliseconds.
     pub age_ms: u64,
-    /// Number of its record; `None` if it is not in the log.
+    /// Number of the purge's record in the cluster's log; `None` if it is not in the log.
     pub record: Option<String>,
-    /// Names of the nodes without a receipt.
+    /// Names of the nodes that have not confirmed the purge.
     pub missing: Vec<String>,
 }

@@ -243,9 +243,9 @@ pub struct FilterResultReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SkippedReport {
-    /// URL, or another description.
+    /// URL of the part, or another description.
     pub subject: String,
-    /// Reason.
+    /// Reason why the filter left the part unchanged.
     pub reason: String,
 }
 
@@ -278,7 +278,7 @@ pub struct PartReport {
     pub src: String,
     /// Path and query that is used if `src` cannot be fetched; `None` if there is none.
     pub alt: Option<String>,
-    /// Position in the page, in bytes.
+    /// Position of the fragment in the body of the page, in bytes.
     pub at: u64,
     /// Number of bytes of the page at this position that the fragment replaces; they are sent if it is not inserted.
     pub instead: u32,

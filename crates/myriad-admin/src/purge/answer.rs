@@ -39,8 +39,8 @@ impl PurgeAnswerFormat {
 }
 
 /// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key.
-/// `receipts` are those of the cluster's nodes, for the field `Cache-Purge-Cluster`. The response is an error if no page
-/// had the URL or key; but not in a cluster, because another node may have had the page.
+/// `receipts` are those of the cluster's nodes, for the field `Cache-Purge-Cluster`. The response is an error if no
+/// page had the URL or key; but not in a cluster, because another node may have had the page.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,

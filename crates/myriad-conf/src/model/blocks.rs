@@ -123,7 +123,7 @@ pub enum LogEscape {
 /// `log_format` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LogFormat {
-    /// Name of the format.
+    /// Name of the log format.
     pub name: String,
     /// `escape=`: escaping of values.
     pub escape: LogEscape,

@@ -46,7 +46,7 @@ pub struct LocationConf {
 pub struct LimitExcept {
     /// Methods to which the block does not apply, in upper case. GET includes HEAD.
     pub methods: Vec<String>,
-    /// Settings for all other methods.
+    /// Settings for requests with any other method.
     pub settings: Settings,
     /// Position of the directive.
     pub span: Span,

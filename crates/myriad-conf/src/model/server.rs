@@ -9,7 +9,7 @@ use crate::{settings::Settings, span::Span, text::Text};
 /// Address of a `listen` directive.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum ListenAddress {
-    /// Literal address and port.
+    /// IP address and port.
     Ip(SocketAddr),
     /// Host name (in lower case) that is resolved at start, and port.
     Host(String, u16),
@@ -152,13 +152,13 @@ impl ListenConf {
 pub enum ServerName {
     /// Exact name; empty for `""`, which matches requests without `Host`.
     Exact(String),
-    /// `*.example.com`: the suffix with its dot, `.example.com`.
+    /// Name with a leading wildcard (`*.example.com`), stored as its suffix with the dot, `.example.com`.
     WildcardPrefix(String),
-    /// `.example.com`: the suffix with its dot; also matches the name without the dot.
+    /// Name with a leading dot (`.example.com`), which matches `example.com` and its subdomains; stored with the dot.
     Dot(String),
-    /// `www.example.*`: the prefix with its dot, `www.example.`.
+    /// Name with a trailing wildcard (`www.example.*`), stored as its prefix with the dot, `www.example.`.
     WildcardSuffix(String),
-    /// `~regex`, without the `~`; case-insensitive if it contains an upper-case letter, as in nginx.
+    /// `~regex`: regex of names, without the `~`; matched without regard to case.
     Regex(Text),
     /// `$hostname`: the name of the machine.
     Hostname,

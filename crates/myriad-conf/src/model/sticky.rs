@@ -52,8 +52,8 @@ pub struct StickyCookie {
 /// Expiry of the cookie of `sticky cookie`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StickyExpiry {
-    /// Lifetime in seconds.
+    /// Lifetime of the cookie, in seconds.
     Seconds(u64),
-    /// `expires=max`: the latest possible date.
+    /// `expires=max`: the cookie expires at the latest possible date.
     Max,
 }

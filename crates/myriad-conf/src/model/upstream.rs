@@ -8,7 +8,7 @@ use crate::{settings::Settings, span::Span, text::Text};
 /// Address of a `server` in an upstream group.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub enum UpstreamAddress {
-    /// Literal address and port.
+    /// IP address and port.
     Ip(SocketAddr),
     /// Host name to resolve, and port (in `http` 80 if not set).
     Host(String, u16),

@@ -44,8 +44,8 @@ pub struct CacheZoneConf {
     pub max_fetches: u32,
     /// `fetch_queue=` (only in Myriad): maximum number of requests that wait because `max_fetches` is reached.
     pub fetch_queue: u32,
-    /// `cluster=on` (only in Myriad): purges of the zone are exchanged with the other nodes of the cluster, if there is a
-    /// `cluster` block.
+    /// `cluster=on` (only in Myriad): purges of the zone are exchanged with the other nodes of the cluster, if there is
+    /// a `cluster` block.
     pub cluster: bool,
     /// Position of the directive.
     pub span: Span,

@@ -1,5 +1,5 @@
-//! Registry rows of `*_pass` and `*_param` (such as `fastcgi_pass`), common to all origin protocols. Each protocol adds them
-//! to its own directives; the parser is the same for all.
+//! Registry rows of `*_pass` and `*_param` (such as `fastcgi_pass`), common to all origin protocols. Each protocol adds
+//! them to its own directives; the parser is the same for all.
 
 use super::{Arguments, Contexts, Directive, FamilyRow, ONE, Set, SetterResult, between};
 use crate::{

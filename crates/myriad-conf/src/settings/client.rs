@@ -53,7 +53,7 @@ pub struct MinRate {
 /// Folder of temporary files and its subfolders, such as `client_body_temp_path PATH 1 2`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TempPath {
-    /// Path, relative to the prefix.
+    /// Path of the folder, relative to the prefix.
     pub path: Text,
     /// Lengths of the names of nested subfolders: up to three numbers from 1 to 3.
     pub levels: Vec<u8>,

@@ -20,8 +20,8 @@ const HALT_PATIENCE: Duration = Duration::from_millis(500);
 
 impl RunningSite {
     /// Stops accepting connections and returns. Idle connections are closed immediately, others after their current
-    /// response or `worker_shutdown_timeout`. Also stops the threads that renew certificates, and disconnects readers of
-    /// live events.
+    /// response or `worker_shutdown_timeout`. Also stops the threads that renew certificates, and disconnects readers
+    /// of live events.
     pub fn quit(&self) {
         let mut inner = self.inner.lock();
         inner.agents.stop();

@@ -1,5 +1,5 @@
-//! Replacement of `myriad_origin::stream` in builds without it. A configuration with a `stream` block is rejected, so values of
-//! [`StreamRuntime`] and [`WorkerStreams`] never exist.
+//! Replacement of `myriad_origin::stream` in builds without it. A configuration with a `stream` block is rejected, so
+//! values of [`StreamRuntime`] and [`WorkerStreams`] never exist.
 
 #![allow(
     clippy::unused_self,

@@ -13,7 +13,7 @@ pub struct PhaseResult {
     pub status: u16,
     /// Headers that the phases set, as lines; the output stage would add more.
     pub lines: String,
-    /// Body, if it is in memory; otherwise empty.
+    /// Body of the response, if it is in memory; otherwise empty.
     pub text: String,
     /// True if the connection is to be closed after the response.
     pub close: bool,

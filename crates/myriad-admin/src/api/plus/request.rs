@@ -7,7 +7,7 @@ use super::error::PlusError;
 
 /// Supported versions of NGINX Plus's API.
 pub(super) const VERSIONS: std::ops::RangeInclusive<u8> = 1..=9;
-/// Maximum length of a path with its version number, in bytes.
+/// Maximum length of a path of NGINX Plus's API with its version number, in bytes.
 const LONGEST_PATH: usize = 4096;
 
 /// Parsed request to NGINX Plus's API.

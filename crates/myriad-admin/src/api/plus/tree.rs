@@ -9,7 +9,8 @@ use super::request::PlusRequest;
 use super::site::{SiteView, UpstreamBlock};
 use super::{baseline, caches, general, peers, servers, tls, zones};
 
-/// Returns the value of the request's path. Returns an error if it does not exist in the requested version.
+/// Returns the value at the path of a request to NGINX Plus's API. Returns an error if the path does not exist in the
+/// requested version, or if its object does not exist.
 pub(super) fn read(site: &SiteView, asked: &PlusRequest) -> Result<Node, PlusError> {
     let version = asked.version;
     let path = asked.parts();
@@ -173,7 +174,7 @@ fn names(site: &SiteView, path: &[&str]) -> Vec<String> {
     names
 }
 
-/// Returns the object at a path, with its counts since the reset; `None` if it does not exist.
+/// Returns the API object at a path, with its counts since their last reset; `None` if it does not exist.
 fn counted(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Option<Value> {
     let object = object(site, path, asked.version)?;
     Some(Value::Object(baseline::since(&path.join("/"), object)))

@@ -157,11 +157,11 @@ pub struct PurgeEvent {
 pub struct TextChangeReport {
     /// Host and target of the page.
     pub page: String,
-    /// Text directly before the difference.
+    /// Text directly before the first difference between the page before and after the change.
     pub near: String,
-    /// Text from the difference on, before the change.
+    /// Text of the page before the change, from the difference on.
     pub before: String,
-    /// Text from the difference on, after the change.
+    /// Text of the page after the change, from the difference on.
     pub after: String,
 }
 
@@ -176,7 +176,7 @@ pub struct LeakReport {
     pub zone: String,
     /// Host and path of the page.
     pub page: String,
-    /// Kind, name and place of the data; never the data.
+    /// Kind and name of the visitor's data or input, and its place in the response; never the data.
     pub what: String,
     /// Difference that a sampled verification found in the page, with shortened words; empty for other findings.
     pub difference: String,
@@ -232,7 +232,7 @@ pub struct SendersReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SenderReport {
-    /// IP address, or `unix:`.
+    /// IP address of the sender, or `unix:` for a Unix socket.
     pub address: String,
     /// Number of requests from this sender that were sent to origins.
     pub requests: u64,

@@ -71,13 +71,14 @@ pub struct TickCounts {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct FirstByteTimes {
-    /// Times of all requests.
+    /// Times of all requests; `None` without requests.
     pub all: Option<Percentiles>,
-    /// Times of requests with the cache status `HIT`, `STALE` or `UPDATING`.
+    /// Times of requests with the cache status `HIT`, `STALE` or `UPDATING`; `None` without such requests.
     pub hit: Option<Percentiles>,
-    /// Times of requests with the cache status `MISS`, `EXPIRED`, `REVALIDATED` or `BYPASS`.
+    /// Times of requests with the cache status `MISS`, `EXPIRED`, `REVALIDATED` or `BYPASS`; `None` without such
+    /// requests.
     pub miss: Option<Percentiles>,
-    /// Times of requests without a cache status.
+    /// Times of requests without a cache status; `None` without such requests.
     pub other: Option<Percentiles>,
 }
 
@@ -154,11 +155,11 @@ pub struct ZoneTick {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TierSize {
-    /// Pages in memory, or files on disk.
+    /// Number of pages in the memory tier, or of files in the disk tier.
     pub pages: usize,
-    /// Size in bytes.
+    /// Current size of the tier, in bytes.
     pub bytes: u64,
-    /// Maximum size in bytes; `None` for no limit.
+    /// Maximum size of the tier, in bytes; `None` for no limit.
     pub limit_bytes: Option<u64>,
 }
 
@@ -166,11 +167,11 @@ pub struct TierSize {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EncodingTotal {
-    /// `identity`, `gzip`, `br`, `zstd`.
+    /// Content coding of the bodies: `identity`, `gzip`, `br`, `zstd`.
     pub coding: String,
     /// Number of bodies with this coding.
     pub pages: u64,
-    /// Total size of these bodies, in bytes.
+    /// Total size of the bodies with this coding, in bytes.
     pub bytes: u64,
 }
 
@@ -180,8 +181,8 @@ pub struct EncodingTotal {
 pub struct WorkerTick {
     /// Number of the worker thread, from 0.
     pub worker: usize,
-    /// Requests that the worker has finished since its start.
+    /// Number of requests that the worker thread has finished since its start.
     pub requests: u64,
-    /// Open connections of the worker.
+    /// Number of open client connections of the worker thread.
     pub active: u64,
 }

@@ -35,7 +35,7 @@ pub(crate) fn config(settings: &Settings, errors: &mut Vec<Diagnostic>) -> Optio
     Some(ResolverConfig { servers, valid_ms: resolver.valid, ipv4: resolver.ipv4, ipv6: resolver.ipv6, zone })
 }
 
-/// Returns `resolver_timeout`, in milliseconds.
+/// Returns `resolver_timeout`, the maximum duration of a name resolution, in milliseconds.
 pub(crate) fn timeout_ms(settings: &Settings) -> u64 {
     settings.feature::<ResolverSettings>().timeout
 }

@@ -20,9 +20,9 @@ pub(super) struct NameServers {
 /// `resolver` and `resolver_timeout` of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResolverSettings {
-    /// `resolver`; `None` if absent.
+    /// `resolver`: name servers; `None` if the directive is not set.
     pub name_servers: Option<NameServers>,
-    /// `resolver_timeout`, in milliseconds.
+    /// `resolver_timeout`: maximum duration of a name resolution, in milliseconds.
     pub timeout: u64,
 }
 
