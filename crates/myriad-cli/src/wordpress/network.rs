@@ -47,8 +47,8 @@ pub(super) fn rules(kind: &str, layout: &SiteLayout) -> String {
     [folders, files].into_iter().flatten().collect::<Vec<_>>().join("\n        ")
 }
 
-/// Returns whether a WordPress site is a network ("multisite"). `kind` is the value of the setting `multisite`; if empty,
-/// `wp-config.php` decides.
+/// Returns whether a WordPress site is a network ("multisite"). `kind` is the value of the setting `multisite`; if
+/// empty, `wp-config.php` decides.
 pub(super) fn is_network(kind: &str, layout: &SiteLayout) -> bool {
     (if kind.is_empty() { kind_of(layout) } else { kind }) != "off"
 }

@@ -46,8 +46,8 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
 }
 
 /// Checks a name for which a certificate is requested. Wildcards are rejected, because an authority cannot verify them
-/// by HTTP. A leading dot means the name itself and its `www`. `source` is the option or the part of a line that contains
-/// the name, for messages.
+/// by HTTP. A leading dot means the name itself and its `www`. `source` is the option or the part of a line that
+/// contains the name, for messages.
 pub(super) fn domain(source: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {source} \"{value}\" {why}"));
     if value.starts_with('*') {

@@ -22,7 +22,7 @@ const LARGEST: usize = 8 << 20;
 const ALL: usize = 128 << 20;
 /// Maximum time for all requests; the last one may take longer.
 const TIME: Duration = Duration::from_mins(2);
-/// Maximum number of redirects of a resource.
+/// Maximum number of redirects of the page, and of each resource.
 const REDIRECTS: u32 = 5;
 
 /// Page with the resources that it loads from its own site.

@@ -5,11 +5,12 @@ use crate::tune::amount::MIB;
 /// Facts about a machine, from which the settings are planned.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MachineFacts {
-    /// Memory of the machine, or of its control group if less, in bytes.
+    /// Memory of the machine, or of its control group if less, in bytes; with `--memory`, its value.
     pub memory: u64,
-    /// Number of processors that the process may use.
+    /// Number of processors that this process may use; with `--cores`, its value.
     pub cores: u32,
-    /// `client_max_body_size` of Myriad, in bytes: larger uploads do not reach PHP.
+    /// `client_max_body_size` of Myriad, in bytes: the value of `--body`, otherwise the default of the presets. Larger
+    /// uploads do not reach PHP.
     pub body: u64,
     /// Installed php-fpm; `None` if there is none.
     pub php: Option<InstalledPhp>,
@@ -17,7 +18,7 @@ pub struct MachineFacts {
     pub worker: PhpWorkerSize,
     /// Number of PHP files of the site without uploads, at most a million; `None` if no site was found.
     pub site_files: Option<u32>,
-    /// Database server on this machine; `None` if there is none, or with `--database none`.
+    /// Database server of `--database`, otherwise that on this machine; `None` if there is none, or with `--database none`.
     pub database: Option<DatabaseServer>,
     /// True if `--database none` states that the machine has no database.
     pub excludes_database: bool,

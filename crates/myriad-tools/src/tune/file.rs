@@ -87,7 +87,7 @@ impl ConfigFile {
         });
     }
 
-    /// Returns the value of a setting; `None` if the file does not contain it.
+    /// Returns the first value of a setting; `None` if the file does not contain it.
     pub fn value(&self, section: &str, name: &str) -> Option<&str> {
         let found = self.settings.iter().find(|setting| setting.section == section && setting.name == name);
         found.map(|setting| setting.value.as_str())

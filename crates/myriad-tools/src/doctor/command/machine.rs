@@ -26,12 +26,12 @@ fn meminfo(name: &str) -> Observation<u64> {
     kilobytes.map(|kilobytes| kilobytes << 10).ok_or_else(|| format!("/proc/meminfo does not contain {name}"))
 }
 
-/// Returns the memory of the machine.
+/// Returns the total memory of the machine, in bytes.
 pub(super) fn memory() -> Observation<u64> {
     meminfo("MemTotal")
 }
 
-/// Returns the swap of the machine.
+/// Returns the total and the used size of the swap of the machine.
 pub(super) fn swap() -> Observation<SwapUsage> {
     let (total, free) = (meminfo("SwapTotal")?, meminfo("SwapFree")?);
     Ok(SwapUsage { total, used: total.saturating_sub(free) })
@@ -62,15 +62,16 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     }
 }
 
-/// Returns the number of php-fpm children and the unshared memory of the largest, in bytes.
+/// Returns the number of running php-fpm children whose memory could be read, and the unshared memory of the largest,
+/// in bytes. Returns an error if there is none.
 pub(super) fn workers() -> Observation<FpmChildren> {
     let (largest, count) = largest_worker(Path::new("/proc"))
         .ok_or("no php-fpm child is running, or its memory usage is not readable")?;
     Ok(FpmChildren { largest, count })
 }
 
-/// Returns the names of processes that the kernel has killed because memory was exhausted, according to its log since
-/// boot.
+/// Returns the names of the processes that the kernel has killed because memory was exhausted, according to its log since
+/// boot; at least the first [`NAMES`].
 pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
