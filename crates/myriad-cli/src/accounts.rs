@@ -10,11 +10,12 @@ use rustix::process::{Gid, Uid};
 
 /// Lowest ID of ordinary users and groups; lower IDs belong to the system (`GID_MIN` of login.defs(5)).
 const FIRST_ORDINARY: u32 = 1000;
-/// System users and groups that run web servers and PHP, and that sites may therefore use.
+/// Names of system users and groups that run web servers and PHP: workers may use them although their IDs are below
+/// 1000.
 const OF_WEB_SERVERS: [&str; 9] =
     ["www-data", "apache", "nginx", "http", "httpd", "www", "wwwrun", "nobody", "nogroup"];
 
-/// User and groups that the worker process changes to.
+/// User ID and group IDs of an account, to which a process or thread can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
     /// User ID.

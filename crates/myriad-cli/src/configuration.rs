@@ -19,9 +19,9 @@ use crate::wordpress::Preset;
 /// Source of a configuration, from which it is read again at every reload.
 #[derive(Clone, Debug)]
 pub struct ConfigurationSource {
-    /// Prefix and files.
+    /// Prefix, configuration file and error log of the server.
     pub paths: ServerPaths,
-    /// Directives of `-g`.
+    /// Text of the directives of `-g`; empty without the option.
     pub directives: Vec<u8>,
     /// Preset that generates the main file in memory (`myriad wordpress`); `None` if the file is on disk.
     pub preset: Option<Preset>,
@@ -30,7 +30,7 @@ pub struct ConfigurationSource {
 /// Valid configuration, with its sources.
 #[derive(Clone, Debug)]
 pub struct Configuration {
-    /// Syntax tree and its sources.
+    /// Syntax tree, and the files that it was parsed from.
     pub parsed: ParsedConfiguration,
     /// Typed configuration.
     pub model: Model,
@@ -128,7 +128,7 @@ pub struct ExaminedConfiguration<'o> {
 }
 
 impl ExaminedConfiguration<'_> {
-    /// Returns the model of the valid parts.
+    /// Returns the typed configuration of the valid parts.
     pub fn model(&self) -> &Model {
         &self.survey.model
     }
@@ -159,12 +159,12 @@ pub struct Survey {
 }
 
 impl Configuration {
-    /// Returns the warnings, without the hints.
+    /// Returns the warnings about the configuration, without the hints.
     pub fn warnings(&self) -> Vec<ConfigFinding> {
         self.findings(|severity| severity != Severity::Hint)
     }
 
-    /// Returns the hints, which `-t` prints and which are never logged.
+    /// Returns the hints about the configuration, which `-t` prints and which are never logged.
     pub fn hints(&self) -> Vec<ConfigFinding> {
         self.findings(|severity| severity == Severity::Hint)
     }

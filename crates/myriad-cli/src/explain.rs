@@ -9,7 +9,7 @@ use myriad_serve::{ExplainedLine, ExplainedRequest};
 use crate::cli::ExplainRequest;
 use crate::configuration::{Configuration, ConfigurationSource};
 
-/// Width of the first column, in characters.
+/// Width of the first column (the topic) of the explanation, in characters.
 const TOPIC: usize = 10;
 
 impl ExplainRequest {

@@ -34,10 +34,10 @@ use crate::pidfile::reason;
 /// file, which is empty for a moment while it is written.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
-/// Prefix of the line with the numbers of reloads.
+/// Start of the line of the lock file with the numbers of started and finished reloads.
 const RELOADS: &str = "reloads ";
 const REFUSED: &str = "! ";
-/// Description that is written before the server handles signals.
+/// Description of the server in the lock file until the server handles signals.
 const STARTING: &str = "starting\n";
 /// Maximum number of bytes that are read from a lock file, sufficient for the description of many sites and the reasons
 /// of a rejection.
@@ -78,14 +78,14 @@ pub struct InstanceLock {
 /// Server that holds the lock of a folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
-    /// Process ID.
+    /// Process ID of the server.
     pub pid: Pid,
-    /// Time when its process took over the lock: its start, or the upgrade to its binary.
+    /// Time when the server's process took over the lock: its start, or the upgrade to its binary.
     pub since: SystemTime,
     /// Description that the server wrote, in lines, without other control characters; `starting` until it handles
     /// signals.
     pub facts: String,
-    /// Results of its reloads; `None` if the binary is too old to write them.
+    /// Results of the server's reloads; `None` if its binary is too old to write them.
     pub reloads: Option<ReloadCounts>,
     /// User ID of the owner of the lock file.
     owner: u32,

@@ -16,7 +16,7 @@ pub struct FileAttributes {
     pub modified: Option<SystemTime>,
 }
 
-/// Returns the path of a system file below the root folder.
+/// Returns the path of a system file below the root folder; a leading `/` of `path` is ignored.
 pub fn below(root: &Path, path: &str) -> PathBuf {
     root.join(path.trim_start_matches('/'))
 }
@@ -29,7 +29,8 @@ pub fn write(root: &Path, path: &str, bytes: &[u8], mode: u32) -> io::Result<()>
     replace(&path, bytes, &FileAttributes { mode, owner: None, modified: None })
 }
 
-/// Writes a new file next to the target and renames it to the target, so that no program reads a partial file.
+/// Writes a new file next to `path`, syncs it to disk and renames it to `path`, so that no program reads a partial
+/// file. Returns an error if the temporary file exists.
 pub fn replace(path: &Path, bytes: &[u8], attributes: &FileAttributes) -> io::Result<()> {
     let new = temporary_path(path);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(attributes.mode).open(&new)?;

@@ -65,14 +65,14 @@ pub enum MissingFolder {
     Made,
     /// The traversal ends without an error at the last existing folder.
     Ends,
-    /// The traversal returns an error.
+    /// The traversal returns the error `ENOENT`.
     Fails,
 }
 
-/// State of a traversal.
+/// State of the traversal of a path.
 #[derive(Debug)]
 pub struct PathWalk {
-    /// Folder that has been reached.
+    /// Folder that the traversal has reached.
     pub at: File,
     /// True if only root, or the user of this process, can change the path to this folder and the entries that belong
     /// to these two users in it.

@@ -112,7 +112,7 @@ impl ServerPaths {
         )
     }
 
-    /// Resolves a path of the configuration relative to the prefix.
+    /// Returns a path that the configuration contains; a relative one starts at the prefix.
     pub fn complete(&self, written: &[u8]) -> PathBuf {
         self.prefix.join(OsStr::from_bytes(written))
     }

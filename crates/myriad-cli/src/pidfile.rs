@@ -30,12 +30,12 @@ impl PidFile {
         Ok(Self { path })
     }
 
-    /// Returns the current path of the file.
+    /// Returns the current path of the pid file, which renaming changes.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Renames the file before a new binary is started: `nginx.pid` becomes `nginx.pid.oldbin`.
+    /// Renames the pid file before a new binary is started: `nginx.pid` becomes `nginx.pid.oldbin`.
     pub fn rename_to_oldbin(&mut self) -> io::Result<()> {
         self.rename(with_suffix(&self.path, ".oldbin"))
     }

@@ -6,7 +6,7 @@ use myriad_log::{ErrorLog, LogLevel, escaped};
 /// Message with its severity.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ConfigFinding {
-    /// Severity.
+    /// Severity of the message.
     pub level: LogLevel,
     /// Sentence, which may be followed by lines that show the position.
     pub text: String,

@@ -27,7 +27,7 @@ pub enum SelectedServer {
     Preset(PathBuf),
 }
 
-/// Running server.
+/// Running Myriad server, found by the command line of its process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunningProcess {
     pid: u32,

@@ -220,7 +220,7 @@ type FolderId = (u64, u64);
 struct Pending {
     /// Path relative to the start of the search.
     path: PathBuf,
-    /// Folders on the path to it, including the start, to detect cycles.
+    /// Folders on the path to this folder, including the start of the search, to detect cycles.
     around: Arc<Vec<FolderId>>,
     /// True if the path contains a link.
     is_linked: bool,
@@ -362,7 +362,7 @@ impl FileWalk {
         Ok(())
     }
 
-    /// Adds a folder to those to be read, unless it is excluded or the limit is reached.
+    /// Adds a folder to those to be read, unless it is excluded, or the maximum number of folders or depth is reached.
     fn add(&mut self, folder: Pending) {
         let waiting = self.pending.len() + if folder.is_linked { self.linked.len() } else { 0 };
         if self.excluded.contains(&folder.path) {

@@ -107,7 +107,7 @@ pub fn text(configure: bool) -> String {
     text
 }
 
-/// Returns the optional features of this build, and those that it does not have.
+/// Returns the names of the optional features of this build, and in parentheses of those that it does not have.
 fn features() -> String {
     let names = |is_compiled: bool| -> Vec<_> {
         let features = BUILD_FEATURES.iter().filter(|feature| feature.is_compiled == is_compiled);

@@ -70,11 +70,12 @@ pub(super) struct CacheCommand {
     words: CommandWords,
     request: AdminRequest,
     sort: Option<ListOrder>,
-    /// Maximum number of pages of a list. For a sorted list it is applied here, otherwise by the server.
+    /// Maximum number of listed pages (`--limit`); `None` for all. For a sorted list this command applies it, otherwise
+    /// the server.
     limit: Option<usize>,
 }
 
-/// Parses the words after `myriad cache`; `None` if help is requested.
+/// Parses the words after `myriad cache`; `None` if help is requested, an error text if a word is invalid.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<CacheCommand>, String> {
     let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {

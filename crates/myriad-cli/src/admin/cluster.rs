@@ -35,7 +35,7 @@ Exit status: 0; 1 after an error; 2 if this node is not connected to the cluster
 const OPTIONS: &[KnownOption] = &[("--json", false)];
 const VERBS: [&str; 4] = ["status", "nodes", "purges", "forget"];
 
-/// Part of the status that is shown.
+/// Part of the cluster's status that the command prints.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ClusterView {
     Status,
@@ -51,7 +51,7 @@ pub(super) struct ClusterCommand {
     forget: Option<String>,
 }
 
-/// Parses the words after `myriad cluster`; `None` if help is requested.
+/// Parses the words after `myriad cluster`; `None` if help is requested, an error text if a word is invalid.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<ClusterCommand>, String> {
     let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {

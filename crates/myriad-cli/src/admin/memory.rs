@@ -28,7 +28,7 @@ Exit status: 0; 1 after an error.
 
 const OPTIONS: &[KnownOption] = &[("--json", false)];
 
-/// Parses the words after `myriad memory`; `None` if help is requested.
+/// Parses the words after `myriad memory`; `None` if help is requested, an error text if a word is invalid.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<CommandWords>, String> {
     let words = CommandWords::parse(arguments, OPTIONS)?;
     match words.plain.first() {

@@ -13,10 +13,10 @@ pub struct CommandWords {
     pub server: cli::ServerOptions,
     /// `--socket`: control socket of the server.
     pub socket: Option<PathBuf>,
-    /// `-h`, `-?`, `--help`.
+    /// True if help is requested: `-h`, `-?`, `--help`.
     pub help: bool,
     options: Vec<(&'static str, Option<String>)>,
-    /// Words that are not options, in order.
+    /// Words that are not options (all words after `--`), in order.
     pub plain: Vec<String>,
 }
 

@@ -66,7 +66,7 @@ pub(super) struct PurgeCommandLine {
     request: AdminRequest,
 }
 
-/// Parses the words after `myriad purge`; `None` if help is requested.
+/// Parses the words after `myriad purge`; `None` if help is requested, an error text if a word is invalid.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<PurgeCommandLine>, String> {
     let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {

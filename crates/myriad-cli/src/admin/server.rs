@@ -41,7 +41,7 @@ pub struct ControlServer {
 /// State shared by the threads of all connections.
 struct ControlShared {
     site: Arc<RunningSite>,
-    /// User who may send requests, besides root.
+    /// User ID of the user who may send requests, besides root.
     owner: u32,
     clients: AtomicUsize,
 }

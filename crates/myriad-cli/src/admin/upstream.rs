@@ -50,7 +50,7 @@ pub(super) struct UpstreamCommand {
     request: AdminRequest,
 }
 
-/// Parses the words after `myriad upstream`; `None` if help is requested.
+/// Parses the words after `myriad upstream`; `None` if help is requested, an error text if a word is invalid.
 pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<UpstreamCommand>, String> {
     let words = CommandWords::parse(arguments, OPTIONS)?;
     if words.help {

@@ -23,7 +23,8 @@ pub(crate) struct AccessRules {
 #[derive(Debug, Default)]
 struct RequireRules {
     of: Vec<(usize, String)>,
-    /// Lines, each with the clients that it admits. One matching line is sufficient, unless `all` is true.
+    /// `Require` lines that admit clients, each with these clients. One matching line is sufficient, unless `all` is
+    /// true.
     any: Vec<(ApacheItem, Vec<ClientSet>)>,
     forbid: Vec<ClientSet>,
     /// True if all lines must match, false if one is sufficient.
@@ -226,7 +227,7 @@ impl RequireRules {
         Ok(may.chain(self.forbid.iter().map(|who| (who.clone(), false))).collect())
     }
 
-    /// Writes the directives of `Require`.
+    /// Adds the translation of the `Require` directives to the parts of the server.
     fn emit(mut self, walk: &mut ApacheWalk<'_>) {
         if self.user && !self.closed {
             return password(walk, self);
@@ -298,7 +299,7 @@ impl OrderRules {
         self.steps().map(|(start, steps)| verdict(start, &steps))
     }
 
-    /// Writes the directives of `Order`, `Allow` and `Deny`.
+    /// Adds the translation of `Order`, `Allow` and `Deny` to the parts of the server.
     fn emit(self, walk: &mut ApacheWalk<'_>) {
         if self.closed {
             return deny_all(walk, AccessModule::Order, self.of);
@@ -386,7 +387,7 @@ enum AccessModule {
 }
 
 impl AccessModule {
-    /// Returns the variable that is `1` if the module admits the client.
+    /// Returns the name of the nginx variable that is `1` if the module admits the client, and empty otherwise.
     fn variable(self) -> &'static str {
         match self {
             Self::Require => "access",
@@ -395,7 +396,7 @@ impl AccessModule {
     }
 }
 
-/// Writes the access directives of a scope.
+/// Adds the translation of the access directives of a section or file to the parts of the server.
 pub(crate) fn emit(walk: &mut ApacheWalk<'_>, access: AccessRules) {
     access.order.emit(walk);
     access.require.emit(walk);

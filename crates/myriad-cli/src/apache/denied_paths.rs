@@ -39,7 +39,7 @@ pub struct DeniedPaths {
 pub struct Cycle {
     /// URL path of the folder, starting and ending with `/`.
     pub folder: String,
-    /// Path from the folder to itself, ending with `/`.
+    /// Relative path from the folder to itself, ending with `/`.
     pub way: String,
 }
 
@@ -188,7 +188,7 @@ struct Combined<'c> {
     /// Items of the regex being assembled.
     items: Vec<Item>,
     length: usize,
-    /// Total length of all denials, in bytes.
+    /// Total length of the denials added so far, in bytes.
     denials: usize,
     exceptions: usize,
     done: DeniedPaths,
@@ -276,7 +276,7 @@ impl<'c> Combined<'c> {
         self.items.last().is_some_and(|last| last.exceptions == item.exceptions)
     }
 
-    /// Completes the regex being assembled.
+    /// Adds the regexes of the assembled items to the result, and removes the items.
     fn close(&mut self) {
         let items = std::mem::take(&mut self.items);
         self.length = 0;

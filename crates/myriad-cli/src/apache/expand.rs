@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Translated text.
+/// Text with Apache's variables and captures, translated to nginx's.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ExpandedText {
     pub(crate) text: String,

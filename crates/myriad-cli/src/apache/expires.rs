@@ -78,7 +78,8 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
     Some((sum.min(u64::from(u32::MAX)), of_change))
 }
 
-/// Adds the directives for the collected lifetimes.
+/// Adds a `map` and the directive `expires` for the collected lifetimes; nothing if the text has no `Expires*`, and
+/// only a comment if they are off.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     let ExpiresState { of, off, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {

@@ -5,9 +5,9 @@ use crate::apache::site::Remark;
 /// Maximum length of the text of an Apache configuration, in bytes. The rest of a longer text is ignored, with a
 /// remark.
 pub const LARGEST: usize = 1 << 20;
-/// Maximum depth of nested sections.
+/// Maximum depth of nested sections. The start of a deeper section is reported in a remark and ignored.
 const DEEPEST: usize = 32;
-/// Maximum number of lines that are read, without empty lines and comments.
+/// Maximum number of lines, without empty lines and comments. The rest of a longer text is ignored, with a remark.
 const MOST: usize = 20_000;
 
 /// Directive or section of an Apache configuration.
@@ -15,7 +15,7 @@ const MOST: usize = 20_000;
 pub(crate) struct ApacheItem {
     /// Line number, from 1.
     pub(crate) line: usize,
-    /// Name as in the text.
+    /// Name of the directive or section, as in the text.
     pub(crate) name: String,
     /// Arguments, without quotes.
     pub(crate) words: Vec<String>,

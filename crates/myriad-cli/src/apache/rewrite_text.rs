@@ -8,12 +8,12 @@ use crate::apache::pattern::{is_any, is_balanced, quoted, whole, word};
 use crate::apache::rules::{RewriteCondition, RewriteRule};
 use crate::apache::state::ApacheWalk;
 
-/// Translated condition.
+/// `RewriteCond`, translated to nginx.
 enum TranslatedCondition {
     /// Test by `if`: the lines before it, its expressions for success and failure, and the regex if it is a match that
     /// is not negated.
     If { before: Vec<String>, holds: String, fails: String, regex: Option<String> },
-    /// Condition with a constant result.
+    /// Condition that has this result for every request.
     Always(bool),
 }
 
@@ -240,11 +240,11 @@ fn read(walk: &mut ApacheWalk<'_>, expanded: &ExpandedText) {
 #[derive(Default)]
 struct RuleAction {
     why: String,
-    /// Single directive for a rule without conditions.
+    /// Single directive that suffices for a rule without conditions; `None` if there is none.
     direct: Option<String>,
     /// Directives `set` in `if ($rule)`.
     sets: Vec<String>,
-    /// Last directive in `if ($rule)`.
+    /// Last directive in `if ($rule)`; `None` if the rule only sets variables, or has no effect.
     end: Option<String>,
     /// Numbers of the captures of the pattern that need a variable.
     captures: Vec<usize>,

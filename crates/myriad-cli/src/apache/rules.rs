@@ -19,7 +19,7 @@ pub(crate) struct ModRewriteState {
     pub(crate) broken: bool,
 }
 
-/// Directive `RewriteCond`.
+/// Parsed directive `RewriteCond`.
 #[derive(Clone, Debug)]
 pub(crate) struct RewriteCondition {
     pub(crate) item: ApacheItem,
@@ -32,7 +32,7 @@ pub(crate) struct RewriteCondition {
     pub(crate) or: bool,
 }
 
-/// Directive `RewriteRule`.
+/// Parsed directive `RewriteRule`.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RewriteRule {
     pub(crate) number: usize,

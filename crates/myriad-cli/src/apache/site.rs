@@ -8,7 +8,7 @@ use crate::apache::pattern::word;
 /// Values for the translation that the text does not contain.
 #[derive(Clone, Debug)]
 pub struct TranslationOptions {
-    /// Name of the file, for the header of the translation.
+    /// Name of the translated file, for the header of the translation.
     pub source: String,
     /// Document root; `None` to use that of the text, or `/var/www/html`.
     pub root: Option<String>,
@@ -78,12 +78,12 @@ impl Translation {
     }
 }
 
-/// Lines of the text, and their translation.
+/// Original lines, and their translation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TranslatedEntry {
     /// Numbers and texts of the original lines.
     pub(crate) of: Vec<(usize, String)>,
-    /// Explanation, as one sentence.
+    /// Explanation of the translation, in sentences.
     pub(crate) why: String,
     /// Lines of nginx configuration.
     pub(crate) lines: Vec<String>,
@@ -113,7 +113,7 @@ pub(crate) struct TranslatedServer {
     pub(crate) uses_https: bool,
     /// True if `$apache_file`, the name of the requested file, is needed.
     pub(crate) uses_file: bool,
-    /// Environment variables that the translation reads.
+    /// Names of the nginx variables (`env_*`) of the environment variables that the translation reads.
     pub(crate) env_read: BTreeSet<String>,
     pub(crate) env_set: BTreeSet<String>,
     pub(crate) has_index: bool,

@@ -96,7 +96,7 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Returns a number for a new variable.
+    /// Returns a new number, unique in a server, for the name of a variable.
     pub(crate) fn number(&mut self) -> usize {
         self.count += 1;
         self.count

@@ -36,11 +36,11 @@ impl SignalRequest {
 /// Options of the command line for the server.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// `-h`, `-?`, `--help`.
+    /// `-h`, `-?`, `--help`: print the usage and exit.
     pub help: bool,
-    /// `-v`, `--version`.
+    /// `-v`, `--version`: print the version and exit.
     pub version: bool,
-    /// `-V`; implies `version`.
+    /// `-V`: also print the modules; implies `version`.
     pub configure: bool,
     /// `-t`: test the configuration.
     pub test: bool,
@@ -52,7 +52,7 @@ pub struct ServerOptions {
     pub explain: Option<ExplainRequest>,
     /// `-s`: send a signal to the running server.
     pub request: Option<SignalRequest>,
-    /// `-p`, `--prefix`.
+    /// `-p`, `--prefix`: prefix of the server; `None` for the default.
     pub prefix: Option<PathBuf>,
     /// `-e`: error log until the configuration names another.
     pub error_log: Option<PathBuf>,

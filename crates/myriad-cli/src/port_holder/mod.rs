@@ -15,7 +15,7 @@ use rustix::process::Pid;
 
 use crate::accounts;
 
-/// Maximum number of displayed characters of a command.
+/// Maximum number of displayed characters of a process's command line.
 const LONGEST_COMMAND: usize = 60;
 /// State `TCP_LISTEN` in `/proc/net/tcp`.
 const LISTENING: &str = "0A";
@@ -197,7 +197,8 @@ fn address(text: &str) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, port))
 }
 
-/// Returns the inode of the socket that listens on a path, according to the table `/proc/net/unix`.
+/// Returns the inode of the socket that listens on a path, according to the table `/proc/net/unix`; `None` if none
+/// does.
 fn unix_socket(table: &str, path: &Path) -> Option<u64> {
     let path = path.to_str()?;
     table.lines().skip(1).find_map(|line| {

@@ -4,12 +4,12 @@ use std::fmt::Write as _;
 
 /// Web server that Myriad may replace.
 struct WebServer {
-    /// Names of its program.
+    /// File names of the web server's program.
     commands: &'static [&'static str],
     name: &'static str,
-    /// systemd service of its package.
+    /// systemd service of the web server's package.
     service: &'static str,
-    /// Instructions about its certificates and other functions.
+    /// Instructions about the web server's certificates and other functions.
     carry: &'static [&'static str],
 }
 

@@ -23,7 +23,7 @@ const CONNECT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(90);
 /// Maximum length of a body unless set otherwise, in bytes. The rest of a longer body is not read.
 const LARGEST: usize = 32 << 20;
-/// Number of bytes that are read at once.
+/// Maximum number of bytes that one read returns.
 const PIECE: usize = 16 << 10;
 /// Limits of a response head; sites with many plugins send many cookies.
 const HEAD: HeadLimits = HeadLimits {
@@ -49,7 +49,7 @@ pub struct WebAnswer {
 }
 
 impl WebAnswer {
-    /// Returns the first header field with this name, as text.
+    /// Returns the value of the first header field with this name, as text; `None` if there is none.
     pub fn field(&self, name: &str) -> Option<String> {
         self.fields.get(name.as_bytes()).map(|value| String::from_utf8_lossy(value).into_owned())
     }

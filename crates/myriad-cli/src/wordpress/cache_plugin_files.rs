@@ -17,11 +17,11 @@ const DROP_IN: &str = "advanced-cache.php";
 pub(super) struct CachePlugin {
     /// Name of the plugin, for messages.
     pub name: &'static str,
-    /// Name of its folder below `wp-content/cache`.
+    /// Name of the plugin's folder below `wp-content/cache`.
     pub folder: &'static str,
     /// Last part of the path of a page's file, after the folder, the host and the URL path.
     file: &'static str,
-    /// Text in lower case by which its `advanced-cache.php` is recognised.
+    /// Text in lower case by which the plugin's `advanced-cache.php` is recognised.
     mark: &'static str,
 }
 

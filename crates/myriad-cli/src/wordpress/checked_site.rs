@@ -27,7 +27,7 @@ pub(super) struct CheckedSite {
     pub(super) root: PathBuf,
     pub(super) layout: SiteLayout,
     pub(super) php: String,
-    /// Host name of php-fpm, if it can be resolved again while the server runs.
+    /// Host name of php-fpm, if it can be resolved again while the server runs; otherwise `None`.
     pub(super) php_name: Option<PhpServerName>,
     pub(super) zone: String,
     pub(super) settings: SiteSettings,
@@ -48,7 +48,7 @@ pub(super) struct CheckedSites {
 #[derive(Debug)]
 pub(super) struct FailedSite {
     pub(super) names: Vec<String>,
-    /// Names of its certificate; empty without one.
+    /// Names in the site's certificate; empty without a certificate.
     pub(super) domains: Vec<String>,
     /// Address of php-fpm as argument of `fastcgi_pass`; empty if it is invalid.
     pub(super) php: String,
@@ -266,7 +266,8 @@ fn php_address(
     Ok((address, None))
 }
 
-/// Converts an address of php-fpm to an argument of `fastcgi_pass`, without testing it.
+/// Converts an address of php-fpm to an argument of `fastcgi_pass`, without testing it. Returns an error text for a
+/// URL.
 fn php_form(given: &str, option: &str) -> Result<String, String> {
     php_listener::check_form(option, given)?;
     let path = given.strip_prefix("unix:").unwrap_or(given);

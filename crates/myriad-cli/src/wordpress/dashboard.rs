@@ -139,9 +139,9 @@ fn write(folder: &Path, port: u16) -> Result<(), String> {
 
 /// Address of a dashboard that is served.
 pub(super) struct DashboardGreeting {
-    /// URL of the address on which it listens.
+    /// URL of the address on which the dashboard listens.
     pub(super) address: String,
-    /// Text for the greeting: the address, and the path of the secret.
+    /// Text for the greeting: the address of the dashboard, and the path of its secret.
     pub(super) text: String,
 }
 

@@ -3,7 +3,7 @@
 /// Port of the dashboard, and the hash of its secret.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DashboardAccess {
-    /// Port on loopback.
+    /// Port of the dashboard on the loopback address.
     pub(super) port: u16,
     /// SHA-256 of the secret in hexadecimal digits; `None` if there is no secret (the first start creates it), or this
     /// process cannot read it.
@@ -18,6 +18,6 @@ pub enum ConfigurationPurpose {
     /// Test (`-t`): port and secret of the dashboard are not stored, because the server is not started; folders of the
     /// prefix and a self-signed certificate are created as at a start.
     Test,
-    /// Start of the server.
+    /// Start of the server: port and secret of the dashboard are stored.
     Start,
 }

@@ -45,7 +45,7 @@ impl HtaccessSearch {
     }
 }
 
-/// Maximum number of `.htaccess` files that are applied.
+/// Maximum number of `.htaccess` files that are applied, per site.
 const MAX_FILES: usize = 500;
 const MAX_FILE_BYTES: u64 = 64 << 10;
 /// Regex for the folders in `uploads` that the preset denies by name.
@@ -244,7 +244,8 @@ fn read(text: io::Result<Vec<u8>>, folder: &str) -> AccessDenials {
     }
 }
 
-/// Parses the `.htaccess` of a folder.
+/// Parses the `.htaccess` of a folder. In the document root (an empty path), rules for the whole folder are dropped,
+/// and rules that admit only some clients count as admitting all.
 fn parse(text: &str, folder: &str) -> AccessDenials {
     if folder.is_empty() {
         // A denial of the document root would deny every page.

@@ -28,7 +28,7 @@ const MODERN: &str = "        ssl_prefer_server_ciphers on;
         add_header Referrer-Policy strict-origin-when-cross-origin always;
 ";
 
-/// Options of HTTPS.
+/// Command-line options for HTTPS.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct HttpsOptions {
     pub(super) domains: Vec<String>,

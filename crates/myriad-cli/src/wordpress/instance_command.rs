@@ -45,11 +45,11 @@ Exit status: 0; 1 after an error, or if the worker process does not respond; 3
 if no server is running.
 ";
 
-/// Maximum time for a server to exit, in seconds: more than a worker may take.
+/// Maximum time, in seconds, that `stop` waits until the server has exited: more than a worker may take.
 const LONGEST_END_S: i64 = 30;
 /// Maximum time that the command waits for a reload.
 const LONGEST_RELOAD: Duration = Duration::from_mins(1);
-/// Interval at which the result is checked.
+/// Interval at which the result of a reload is checked.
 const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Exit status if no server runs, as in init scripts.
 const NOT_RUNNING: u8 = 3;

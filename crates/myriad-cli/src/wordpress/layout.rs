@@ -38,7 +38,7 @@ const CONTENT: &str = "wp-content";
 /// Usual names of the content folder, including those of Bedrock and of sites with the core in a folder.
 const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
 
-/// Layout of a site.
+/// Layout of a WordPress site: document root, core folder, content folder and `wp-config.php`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteLayout {
     /// Document root, an absolute path. If it is a link to the current release, the link is not resolved, except by
@@ -68,7 +68,7 @@ impl SiteLayout {
         Ok(ROOTS.iter().find_map(|below| Self::at(&folder.join(below))))
     }
 
-    /// Returns the default layout for a document root.
+    /// Returns the default layout for a document root: the core in it, the content in `wp-content`, no `wp-config.php`.
     pub fn usual(root: PathBuf) -> Self {
         let (core, content) = (String::new(), CONTENT.to_owned());
         Self { root, core, content, outside: None, refused_content: None, configuration: None }
@@ -163,7 +163,7 @@ impl SiteLayout {
         self.configuration.as_ref().map(|path| self.root.join(path))
     }
 
-    /// Returns the folder of the core.
+    /// Returns the path of the folder with the core files of WordPress.
     pub fn core_folder(&self) -> PathBuf {
         self.root.join(self.core.trim_start_matches('/'))
     }
@@ -182,13 +182,15 @@ impl SiteLayout {
         SiteFolder::new(&self.root).text(self.content_path().join(name))
     }
 
-    /// Returns whether the content folder contains this regular file. A link that is not followed counts as missing.
+    /// Returns whether the content folder contains a regular file with this name. A link that is not followed counts as
+    /// missing.
     pub fn has_drop_in(&self, name: &str) -> bool {
         let known = SiteFolder::new(&self.root).metadata(self.content_path().join(name));
         known.is_ok_and(|known| known.is_file())
     }
 
-    /// Returns whether the content folder contains this folder.
+    /// Returns whether the content folder contains a folder with this name. A link that is not followed counts as
+    /// missing.
     pub(super) fn has_content_folder(&self, name: &str) -> bool {
         let known = SiteFolder::new(&self.root).metadata(self.content_path().join(name));
         known.is_ok_and(|known| known.is_dir())

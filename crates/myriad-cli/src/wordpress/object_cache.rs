@@ -33,13 +33,13 @@ const FILES: &[(&str, &str)] = files![
     "interface-myriad-object-cache-store.php",
 ];
 
-/// Contents of the file that WordPress loads.
+/// Contents of `object-cache.php`, which WordPress loads.
 const DROP_IN: &str = include_str!("../../../../wordpress/object-cache/object-cache.php");
 /// Name of the file that WordPress loads, below `wp-content`.
 const DROP_IN_NAME: &str = "object-cache.php";
 /// Text by which this drop-in is distinguished from those of other plugins.
 const OURS: &str = "@package Myriad_Object_Cache";
-/// Files of the folder besides [`FILES`]: the connection, and a marker of the last outage.
+/// Names of files in the drop-in's folder besides [`FILES`]: the connection, and a marker of the last outage.
 const MORE: [&str; 2] = ["connection.php", "outage"];
 /// Name of the drop-in's folder, below `wp-content`.
 const FOLDER: &str = "myriad-object-cache";
@@ -97,7 +97,7 @@ fn connection(address: &str, salt: &str) -> String {
     )
 }
 
-/// Writes the files. The one that WordPress loads is written last.
+/// Writes the files of the object cache. The one that WordPress loads is written last.
 fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
     let folder = content.make_folder(FOLDER)?;
     for (name, text) in FILES {
@@ -107,7 +107,8 @@ fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
     content.replace(DROP_IN_NAME, DROP_IN, 0o644)
 }
 
-/// Removes the files. The one that WordPress loads is removed first. If the folder contains other files, it remains.
+/// Removes the files of the object cache. The one that WordPress loads is removed first. If the folder contains other
+/// files, the folder remains.
 fn remove(content: &WritableFolder) -> io::Result<()> {
     content.remove(DROP_IN_NAME)?;
     let folder = match content.folder(FOLDER) {

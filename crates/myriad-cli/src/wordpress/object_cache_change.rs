@@ -39,7 +39,7 @@ impl ObjectCacheChange {
         ))
     }
 
-    /// Returns the option of this change.
+    /// Returns the name of the command-line option for this change.
     pub(super) const fn option(&self) -> &'static str {
         match self {
             Self::Install(_) => "--install-object-cache",

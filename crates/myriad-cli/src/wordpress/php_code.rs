@@ -7,12 +7,12 @@ pub(super) enum PhpToken {
     Text(String),
     /// Name, number or keyword.
     Word(String),
-    /// Any other character.
+    /// Any other character except white space.
     Sign(char),
 }
 
 impl PhpToken {
-    /// Returns the contents if the token is a string.
+    /// Returns the contents if the token is a string; otherwise `None`.
     pub(super) fn text(&self) -> Option<String> {
         match self {
             Self::Text(text) => Some(text.clone()),

@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const TOTAL: Duration = Duration::from_secs(6);
 /// Maximum number of addresses that are tested at once.
 const PARALLEL: usize = 128;
-/// Number of response bytes by which a server is identified.
+/// Number of response bytes that are read to identify a server.
 const FIRST: usize = 8;
 /// Request of line protocols (Redis), after which php-fpm closes the connection.
 const LINE: &[u8] = b"PING\r\n\r\n";
@@ -127,10 +127,10 @@ fn classify_answer(answer: &[u8]) -> PhpListener {
     }
 }
 
-/// Checks the form of an address.
+/// Checks that an address of php-fpm is not a URL.
 ///
 /// # Errors
-/// If the address is a URL, returns an error text with the form to use.
+/// For a URL (a text with `://`), returns an error text with the form to use.
 pub(super) fn check_form(option: &str, given: &str) -> Result<(), String> {
     let Some((scheme, rest)) = given.split_once("://") else { return Ok(()) };
     let address = rest.trim_end_matches('/');

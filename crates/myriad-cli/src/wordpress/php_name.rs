@@ -51,7 +51,7 @@ impl PhpServerName {
         Some(Self { server: format!("{whole}:{port} resolve"), resolver })
     }
 
-    /// Returns directives for the `upstream` block of the server.
+    /// Returns the directives `zone` and `resolver` for the `upstream` block named `group`.
     pub(super) fn of_group(&self, group: &str) -> String {
         format!("zone {group} 64k; resolver {} valid={VALID};", self.resolver)
     }

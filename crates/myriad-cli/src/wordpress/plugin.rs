@@ -263,7 +263,7 @@ fn no_server(prefix: &Path) -> String {
     )
 }
 
-/// Opens the folder with the hashes of the secrets.
+/// Opens the folder `plugins` of the prefix, which contains the hashes of secrets; creates it if it does not exist.
 fn hashes(prefix: &Path) -> Result<WritableFolder, String> {
     WritableFolder::of_server(&prefix.join("plugins")).map_err(|error| unwritable(prefix, &error))
 }

@@ -10,7 +10,7 @@ pub enum PluginPlacement {
 }
 
 impl PluginPlacement {
-    /// Returns the folder below `wp-content`.
+    /// Returns the name of the folder below `wp-content` that contains plugins of this kind.
     pub(super) fn folder(self) -> &'static str {
         match self {
             Self::Plugin => "plugins",

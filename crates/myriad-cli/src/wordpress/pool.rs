@@ -18,7 +18,7 @@ const FILE_BYTES: u64 = 256 << 10;
 pub(super) struct FpmPool {
     /// Value of `pm.max_children`; `None` if it is missing or not a positive number.
     pub(super) children: Option<u32>,
-    /// Value of `user`, the user that runs PHP.
+    /// Value of `user`, the user that runs PHP; `None` if it is missing.
     pub(super) user: Option<String>,
     /// Values of `group`, and of `listen.group`, the group of the socket.
     pub(super) groups: Vec<String>,

@@ -54,7 +54,8 @@ pub fn prepare(prefix: &Path) -> std::io::Result<()> {
     std::fs::create_dir_all(prefix.join("cache"))
 }
 
-/// Returns the name of the generated configuration in messages.
+/// Returns the path by which messages name the generated configuration, `PREFIX/wordpress.conf` or `PREFIX/php.conf`.
+/// No such file is written.
 pub fn name(kind: SiteKind, prefix: &Path) -> PathBuf {
     prefix.join(kind.word()).with_extension("conf")
 }

@@ -19,7 +19,7 @@ impl Preset {
         Self { text: site.text.clone(), options }
     }
 
-    /// Returns the kind of its sites.
+    /// Returns the kind of the preset's sites.
     pub(super) fn kind(&self) -> SiteKind {
         self.options.kind
     }

@@ -24,7 +24,7 @@ enum AcceptedValues {
     Number(u32),
     /// Path of letters, digits, `/`, `-`, `_` and `.`, as in `pm.status_path` of php-fpm.
     Path,
-    /// Port of this machine, or `off`.
+    /// Port number from 1 to 65535, or `off`.
     Port,
     /// Names of cookies or fields, each with at most 32 values: `currency:EUR+USD,country:DE+CH`. Cookies that identify
     /// a visitor are rejected.
@@ -85,7 +85,7 @@ const fn known(name: &'static str, default: &'static str, takes: AcceptedValues)
     KnownSetting { name, default, takes }
 }
 
-/// Settings that were given, in order.
+/// Names and values of the settings that were given, in order.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct SiteSettings(Vec<(&'static str, String)>);
 
@@ -198,7 +198,7 @@ impl AcceptedValues {
         }
     }
 
-    /// Describes the accepted values.
+    /// Returns a description of the accepted values, for error messages.
     fn words(&self) -> String {
         match self {
             AcceptedValues::Word(words) => words.join(" or "),

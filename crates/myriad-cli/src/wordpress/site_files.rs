@@ -56,7 +56,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     })
 }
 
-/// Folder that is open for writing.
+/// Open folder in which files are written or removed.
 pub(super) struct WritableFolder {
     opened: OwnedFd,
     /// True if links to folders of the same owner are followed; false for root, to whom the system permits everything.

@@ -21,7 +21,7 @@ const FORM: &str = "a line is NAME[,NAME]... FOLDER PHP, followed by `https` for
 pub struct SiteLine {
     /// Position of the line, for messages: `FILE:LINE`, or `--site` with its number.
     pub(super) place: String,
-    /// Host names.
+    /// Host names of the site.
     pub names: Vec<String>,
     /// Folder of the site: the document root, or a folder that contains it.
     pub root: PathBuf,

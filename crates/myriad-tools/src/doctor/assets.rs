@@ -6,9 +6,9 @@ const MOST: usize = 200;
 /// Paths (from the root) of the assets that a page loads from its own site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkedAssets {
-    /// Style sheets and scripts.
+    /// Paths of style sheets and scripts, at most 200.
     pub assets: Vec<String>,
-    /// Pictures.
+    /// Paths of pictures (`img`), at most 200.
     pub pictures: Vec<String>,
 }
 

@@ -200,7 +200,7 @@ pub struct PageVisit {
     pub cache_control: String,
     /// Value of `Content-Encoding`; empty without it.
     pub encoding: String,
-    /// Value of `Content-Type`.
+    /// Value of `Content-Type`; empty without it.
     pub media_type: String,
     /// Decompressed length of the body, in bytes.
     pub bytes: u64,

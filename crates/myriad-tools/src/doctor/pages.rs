@@ -90,7 +90,8 @@ fn redirects(page: &CheckedPage, visit: &PageVisit, list: &mut Vec<DoctorFinding
     true
 }
 
-/// Reports an unexpected status of a page. Returns `true` if the status is as expected.
+/// Reports an unexpected status of a page. Returns `true` if the status is as expected: 404 for the page of the kind
+/// `404`, otherwise 200.
 fn answers(facts: &StackFacts, page: &CheckedPage, visit: &PageVisit, list: &mut Vec<DoctorFinding>) -> bool {
     let expected = if page.kind == "404" { 404 } else { 200 };
     if visit.status == expected {

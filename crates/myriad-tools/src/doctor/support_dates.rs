@@ -41,9 +41,9 @@ pub(crate) enum Program {
 /// Support status of a program version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SupportStatus {
-    /// Support expired on this day.
+    /// Support has ended; the date is its last day (`YYYY-MM-DD`).
     Ended(String),
-    /// Support expires on this day.
+    /// Support continues until the end of this day (`YYYY-MM-DD`).
     Until(String),
     /// The version is not listed.
     Unknown,

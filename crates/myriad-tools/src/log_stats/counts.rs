@@ -43,7 +43,7 @@ pub(crate) struct AddressCounts {
     pub(crate) errors: u64,
     minute: u64,
     of_minute: u64,
-    /// Maximum number of requests of the address within a minute.
+    /// Maximum number of requests of the address within a clock minute, counted in the order of the log lines.
     pub(crate) peak: u64,
     /// Most frequent user agents of the address, with approximate counts ([`Self::agent`]).
     pub(crate) agents: Vec<(Box<[u8]>, u64)>,

@@ -27,7 +27,7 @@ pub struct LogReport {
     pub cache: Option<Vec<(&'static str, u64)>>,
     /// Durations of requests; `None` if the logs do not contain them.
     pub times: Option<DurationStats>,
-    /// Requests by hour, at most two years.
+    /// Requests by hour, in ascending order: only hours with requests, and at most 17,544 (two years).
     pub hours: Vec<HourCounts>,
     /// Most requested pages.
     pub pages: Vec<ReportedPage>,
@@ -126,11 +126,11 @@ pub struct ReportedPage {
 /// Page and the durations of its requests.
 #[derive(Debug, Serialize)]
 pub struct SlowPage {
-    /// Page as in [`ReportedPage`].
+    /// Host, path and the names of the query arguments.
     pub page: String,
-    /// Number of requests.
+    /// Number of requests with a known duration.
     pub requests: u64,
-    /// Total duration of its requests.
+    /// Total duration of these requests, in milliseconds.
     pub total_ms: f64,
     /// Durations of the requests.
     pub took: DurationStats,
@@ -139,7 +139,7 @@ pub struct SlowPage {
 /// Page and its cache misses.
 #[derive(Debug, Serialize)]
 pub struct MissedPage {
-    /// Page as in [`ReportedPage`].
+    /// Host, path and the names of the query arguments.
     pub page: String,
     /// Number of requests with status `MISS`, `EXPIRED` or `BYPASS`.
     pub missed: u64,

@@ -44,7 +44,7 @@ const OPTIONS: &[KnownOption] = &[("--at", true), ("--header", true), ("--all", 
 pub(super) enum OptimizeCommand {
     /// Grades a page.
     Audit(AuditOptions),
-    /// Prints the optimized form of a cached page: other options, and the URL or key of the page.
+    /// Prints what the optimizer did with a cached page: the parsed options, and the URL or key of the page.
     Show(CommandWords, String),
 }
 
@@ -57,7 +57,7 @@ pub(super) struct AuditOptions {
 }
 
 impl OptimizeCommand {
-    /// Parses the words after `myriad optimize`; `None` if help is requested.
+    /// Parses the words after `myriad optimize`; `None` if help is requested, an error text if a word is invalid.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {

@@ -9,7 +9,7 @@ use myriad_optimize::{AuditCheck, AuditGrade, FilterReport, PageAudit, counted};
 
 /// Maximum number of resources that are listed below a check without `--all`.
 const LISTED: usize = 3;
-/// Width of the column with the names of checks and filters.
+/// Width of the column with the names of filters, in characters.
 const NAMES: usize = 26;
 
 /// Prints an audit to standard output, as JSON if `is_json`; with `all`, no list is shortened. Returns exit status 0,

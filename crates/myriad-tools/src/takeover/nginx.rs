@@ -15,9 +15,9 @@ pub(super) struct NginxInstallation {
     pub(super) program: PathBuf,
     pub(super) configuration: PathBuf,
     pub(super) prefix: PathBuf,
-    /// Compiled default of `error_log`; may be `stderr`.
+    /// Default of the directive `error_log` that was compiled into nginx; may be `stderr`.
     pub(super) error_log: PathBuf,
-    /// Compiled default of `pid`.
+    /// Default of the directive `pid` that was compiled into nginx.
     pub(super) pid: PathBuf,
     /// Version in the output of `nginx -V`, such as `nginx/1.22.1`.
     pub(super) version: String,

@@ -49,7 +49,7 @@ pub(super) struct TakeoverOptions {
 }
 
 impl TakeoverOptions {
-    /// Parses the words after `myriad takeover`; `None` if help is requested.
+    /// Parses the words after `myriad takeover`; `None` if help is requested, an error text if a word is invalid.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {

@@ -12,7 +12,7 @@ use super::event::TopEvent;
 use myriad_cli::admin::RunningServer;
 use myriad_cli::pidfile::reason;
 
-/// Rankings, in the order of the views that show them.
+/// Names of the rankings of pages, in the order of the views that show them.
 pub(super) const RANKINGS: [&str; 3] = ["requests", "misses", "slow"];
 
 /// Maximum length of a line of the server's reply, in bytes.

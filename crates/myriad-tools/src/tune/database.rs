@@ -9,7 +9,7 @@ use crate::tune::shares::MemoryBudget;
 pub(crate) const CONNECTION: u64 = 3 * MIB;
 /// Unit of the buffer pool's size, in bytes: the server rounds it up to a multiple.
 const CHUNK: u64 = 128 * MIB;
-/// Memory of the machine, in bytes, below which minimum sizes are used.
+/// Memory of the machine, in bytes, below which the buffer pool and the table caches have their minimum sizes.
 const SMALL: u64 = 3 * GIB / 2;
 const PAGE_CACHE: u64 = 8 * MIB;
 

@@ -18,7 +18,8 @@ pub struct MachineFacts {
     pub worker: PhpWorkerSize,
     /// Number of PHP files of the site without uploads, at most a million; `None` if no site was found.
     pub site_files: Option<u32>,
-    /// Database server of `--database`, otherwise that on this machine; `None` if there is none, or with `--database none`.
+    /// Database server of `--database`, otherwise that on the machine; `None` if there is none, or with
+    /// `--database none`.
     pub database: Option<DatabaseServer>,
     /// True if `--database none` states that the machine has no database.
     pub excludes_database: bool,
@@ -30,12 +31,12 @@ pub struct MachineFacts {
     pub kernel: Vec<(String, u64)>,
 }
 
-/// Installed PHP.
+/// Newest installed version of PHP with php-fpm.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InstalledPhp {
     /// Major and minor version.
     pub version: (u32, u32),
-    /// Names of php-fpm pools.
+    /// Names of the php-fpm pools of this version.
     pub pools: Vec<String>,
     /// Names of the pools that already have a `pm.status_path`.
     pub with_status: Vec<String>,

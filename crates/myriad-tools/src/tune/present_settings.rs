@@ -7,7 +7,7 @@ use crate::tune::file::FileFormat;
 /// Configuration file of a machine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PresentFile {
-    /// Path, for messages.
+    /// Path of the file, for messages.
     pub path: String,
     /// Format of the file.
     pub format: FileFormat,

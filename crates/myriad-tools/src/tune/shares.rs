@@ -11,7 +11,7 @@ pub(crate) const MOST_CHILDREN: u32 = 1024;
 pub struct MemoryShare {
     /// Name of the program, for messages.
     pub name: String,
-    /// Size in bytes.
+    /// Size of the share, in bytes.
     pub bytes: u64,
     /// Explanation of the size.
     pub how: String,
@@ -53,7 +53,7 @@ pub(crate) struct MemorySizes {
     pub(crate) jit: u64,
     pub(crate) apcu: u64,
     pub(crate) object_cache: u64,
-    /// Size of the database's buffer pool.
+    /// Size of the database's buffer pool; 0 without a database on the machine.
     pub(crate) pool: u64,
     pub(crate) temporary_table: u64,
     pub(crate) connections: u32,

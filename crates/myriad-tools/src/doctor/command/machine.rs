@@ -70,8 +70,8 @@ pub(super) fn workers() -> Observation<FpmChildren> {
     Ok(FpmChildren { largest, count })
 }
 
-/// Returns the names of the processes that the kernel has killed because memory was exhausted, according to its log since
-/// boot; at least the first [`NAMES`].
+/// Returns the names of the processes that the kernel has killed because memory was exhausted, according to its log
+/// since boot; at most [`NAMES`].
 pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.

@@ -28,7 +28,9 @@ struct JsonReport<'f> {
     findings: Vec<JsonFinding<'f>>,
 }
 
-/// Prints the doctor's findings. Returns the exit status, which depends on the most severe one.
+/// Prints the doctor's findings: as JSON if `json` is set, otherwise as text, in which passed checks are only counted
+/// unless `all` is set. The exit status depends on the most severe finding: 0 if all checks passed, 1 for a warning, 2
+/// for a severe problem, 3 if a check could not be performed.
 pub(super) fn print(
     target: &WebTarget,
     findings: &[DoctorFinding],

@@ -22,7 +22,7 @@ const MAX_DENIED: usize = 20;
 /// Texts that indicate that a page contains a nonce.
 const NONCES: [&str; 3] = ["_wpnonce", "\"nonce\":\"", "nonce="];
 
-/// Facts about a site that requests to it show.
+/// Facts about a site, from the responses to requests.
 pub(super) struct SiteFacts {
     pub(super) pages: Vec<CheckedPage>,
     pub(super) assets: Observation<Vec<PageAsset>>,

@@ -19,7 +19,7 @@ pub(super) struct LocalStack {
     pub(super) listens: Option<String>,
     /// Address on which Myriad listens for https; `None` if unknown, or if Myriad does not listen for https.
     pub(super) listens_tls: Option<String>,
-    /// First name of the selected site, if Myriad serves several sites that are distinguished by name.
+    /// First name of the selected site, if Myriad serves sites of `--site` or `--sites`; otherwise `None`.
     pub(super) name: Option<String>,
     /// Layout of the site's folder, or the reason why it cannot be read; `None` if the folder is unknown.
     pub(super) site: Option<Result<SiteLayout, String>>,

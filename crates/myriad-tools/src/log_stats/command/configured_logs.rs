@@ -121,12 +121,12 @@ impl ConfiguredLogs {
         self.formats.get(format).map(|(_, layout)| layout)
     }
 
-    /// Returns the `log_format` named `name`, if it can be parsed.
+    /// Returns the `log_format` named `name`; `None` if there is none whose lines can be parsed.
     pub(super) fn named(&self, name: &str) -> Option<&LogLayout> {
         self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
     }
 
-    /// Returns all log formats of the configuration that can be parsed.
+    /// Returns all log formats of the configuration whose lines can be parsed.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &LogLayout> {
         self.formats.iter().map(|(_, layout)| layout)
     }

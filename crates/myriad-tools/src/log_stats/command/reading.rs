@@ -27,7 +27,8 @@ enum LineFormat {
     Errors,
 }
 
-/// Reads all log files that the options select, and returns the counts.
+/// Reads all log files that the options select, and returns the counts. Returns an error text if there is no such file,
+/// or a file cannot be read or has an unknown format.
 pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
     let configured = ConfiguredLogs::find(&options.server);
     let format = options.format.as_deref().map(|format| named(format, &configured)).transpose()?;

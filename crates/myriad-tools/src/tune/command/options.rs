@@ -80,7 +80,7 @@ pub(super) struct TuneOptions {
 const MEMORY: std::ops::RangeInclusive<u64> = 512 << 20..=16 << 40;
 
 impl TuneOptions {
-    /// Parses the words after `myriad tune`; `None` if help is requested.
+    /// Parses the words after `myriad tune`; `None` if help is requested, an error text if a word is invalid.
     pub(super) fn parse(arguments: impl Iterator<Item = OsString>) -> Result<Option<Self>, String> {
         let words = CommandWords::parse(arguments, OPTIONS)?;
         if words.help {
