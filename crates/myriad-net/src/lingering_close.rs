@@ -8,6 +8,7 @@ use crate::clock::monotonic_ms;
 use crate::connection::Connection;
 use crate::timeouts::Timeouts;
 
+/// Performs the lingering close. Returns once the client has closed, or a time limit has expired.
 pub(crate) async fn run(connection: &Connection, timeouts: Timeouts) {
     connection.socket.shutdown_write();
     connection.mark_idle();

@@ -105,6 +105,7 @@ impl RequestBody {
         Self { source: RequestBodySource::Socket(Rc::new(inner)) }
     }
 
+    /// Returns another handle of the same body.
     pub(crate) fn handle(&self) -> Self {
         let source = match &self.source {
             RequestBodySource::Nothing => RequestBodySource::Nothing,

@@ -52,6 +52,7 @@ impl ConnectionInput {
         self.end - self.start
     }
 
+    /// Discards the first `count` unconsumed bytes.
     pub(crate) fn consume(&mut self, count: usize) {
         self.start += count;
         if self.start == self.end {
@@ -81,6 +82,7 @@ impl ConnectionInput {
         &mut self.buffer[self.end..]
     }
 
+    /// Adds `count` bytes, which have been read into the space returned by [`Self::room`], to the unconsumed bytes.
     pub(crate) fn commit_read(&mut self, count: usize) {
         self.end += count;
     }
@@ -93,10 +95,12 @@ thread_local! {
     static HEADS: RefCell<Vec<Vec<u8>>> = const { RefCell::new(Vec::new()) };
 }
 
+/// Returns pooled request buffers, or new ones if the pool of this thread is empty.
 pub(crate) fn take_buffers() -> Box<RequestBuffers> {
     REQUEST_BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
+/// Returns request buffers to the pool of this thread. Drops them if they have grown or the pool is full.
 pub(crate) fn return_buffers(mut buffers: Box<RequestBuffers>) {
     if buffers.input.buffer.len() == READ_BUFFER {
         buffers.input.clear();
@@ -114,10 +118,12 @@ pub(crate) fn free_pooled() {
     drop((REQUEST_BUFFERS.take(), HEADS.take()));
 }
 
+/// Returns a pooled buffer for a response head, or a new one if the pool of this thread is empty.
 pub(crate) fn take_head() -> Vec<u8> {
     HEADS.with_borrow_mut(Vec::pop).unwrap_or_else(|| Vec::with_capacity(1024))
 }
 
+/// Returns the buffer of a response head to the pool of this thread. Drops it if it is too large or the pool is full.
 pub(crate) fn return_head(mut head: Vec<u8>) {
     if head.capacity() <= KEEP_HEAD_CAPACITY {
         head.clear();

@@ -17,6 +17,7 @@ pub(crate) struct ResponsePacer {
 }
 
 impl ResponsePacer {
+    /// Starts a rate limit now.
     pub(crate) fn new(rate: RateLimit) -> Self {
         Self { rate, began_ms: monotonic_ms(), sleep: None }
     }

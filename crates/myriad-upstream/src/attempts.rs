@@ -172,6 +172,7 @@ impl AttemptLog {
         clock::now() - self.started
     }
 
+    /// Records that the connection to the peer is established; `reused` is true for a pooled connection.
     pub(crate) fn connected(&self, reused: bool) {
         self.update(|attempt, elapsed| {
             attempt.connect_ms = Some(elapsed);
@@ -179,10 +180,12 @@ impl AttemptLog {
         });
     }
 
+    /// Adds to the bytes sent to the peer.
     pub(crate) fn sent(&self, bytes: usize) {
         self.update(|attempt, _| attempt.bytes_sent += bytes as u64);
     }
 
+    /// Adds to the bytes received from the peer.
     pub(crate) fn received(&self, bytes: usize) {
         self.update(|attempt, _| attempt.bytes_received += bytes as u64);
     }
@@ -194,6 +197,7 @@ impl AttemptLog {
         });
     }
 
+    /// Records the status of the response head and the time at which it was received.
     pub(crate) fn head(&self, status: u16) {
         self.head_status.set(status);
         self.update(|attempt, elapsed| {
@@ -202,6 +206,7 @@ impl AttemptLog {
         });
     }
 
+    /// Adds to the length of the response body.
     pub(crate) fn body(&self, bytes: usize) {
         self.update(|attempt, _| attempt.response_length += bytes as u64);
     }
@@ -211,6 +216,7 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.fatal = true);
     }
 
+    /// Records the end of the attempt by a failure; `status` is the status of that failure, such as 502.
     pub(crate) fn failed(&self, status: u16) {
         self.update(|attempt, elapsed| {
             attempt.status = status;

@@ -86,6 +86,7 @@ pub struct OriginError {
 }
 
 impl OriginError {
+    /// Creates an error without a peer; `what` is the text for the error log.
     pub(crate) fn new(kind: ErrorKind, phase: Phase, what: impl Into<String>) -> Self {
         Self { kind, phase, what: what.into(), peer: None }
     }
@@ -98,10 +99,12 @@ impl OriginError {
         Self::new(ErrorKind::Closed, phase, "upstream prematurely closed connection")
     }
 
+    /// Creates the error of a failed system call, named as in nginx, such as `send`.
     pub(crate) fn io(call: &str, error: &io::Error, phase: Phase) -> Self {
         Self::new(ErrorKind::Io, phase, format!("{call}() failed ({})", describe(error)))
     }
 
+    /// Creates the error for an invalid response of the origin; `what` is the text for the error log.
     pub(crate) fn invalid(phase: Phase, what: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidHead, phase, what)
     }

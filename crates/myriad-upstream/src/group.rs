@@ -85,6 +85,7 @@ impl SelectedPeer {
         ActiveRequest::uncounted(Arc::clone(&self.peers.states[self.index]))
     }
 
+    /// Records a successful attempt.
     pub(crate) fn succeeded(&self) {
         self.state().succeeded(self.config(), clock::now());
     }
@@ -169,6 +170,7 @@ impl Group {
         PeerChoice::Peer(PickedPeer { chosen: SelectedPeer { peers: Arc::clone(peers), index }, active })
     }
 
+    /// Records a failed attempt, which also lowers the weight of the peer.
     pub(crate) fn failed(&self, chosen: &SelectedPeer) {
         chosen.state().failed(chosen.config(), clock::now());
         let mut now = self.roster.lock();

@@ -212,6 +212,7 @@ impl Link {
         self.observer.as_ref().is_some_and(|observer| observer.invalidates(text))
     }
 
+    /// Passes a warning about the response to the observer.
     pub(crate) fn warn(&self, text: &str) {
         if let Some(observer) = &self.observer {
             observer.warning(&self.peer, text);

@@ -234,6 +234,7 @@ impl PeerState {
         lines.iter().filter_map(Weak::upgrade).for_each(|line| line.wake_first());
     }
 
+    /// Returns the number of active requests of the peer.
     pub(crate) fn active(&self) -> u32 {
         self.active.load(Relaxed)
     }
@@ -292,6 +293,7 @@ impl PeerState {
         ActiveRequest(self.clone(), true, Cell::new(None))
     }
 
+    /// Records a failed attempt. The peer becomes unavailable after `max_fails` failures, unless that is 0.
     pub(crate) fn failed(&self, config: &PeerConfig, now: u64) {
         let before = self.fails.fetch_add(1, Relaxed);
         if before >= config.max_fails && self.accessed.load(Relaxed) < self.checked.load(Relaxed) {
@@ -382,6 +384,7 @@ impl PeerState {
         }
     }
 
+    /// Sets the status of the PHP-FPM pool of the peer; `None` if it is unknown.
     pub(crate) fn note_pool(&self, status: Option<PoolStatus>) {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }

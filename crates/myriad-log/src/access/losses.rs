@@ -30,6 +30,7 @@ pub struct Loss {
 }
 
 impl Loss {
+    /// Creates a loss whose reason is that too many bytes are waiting to be written; `waiting` is their number.
     pub(super) fn queue_full(waiting: usize) -> Self {
         Self::of(LossReason::QueueFull(waiting))
     }
@@ -120,6 +121,7 @@ impl Losses {
         }
     }
 
+    /// Returns the losses since the last report and starts a new report.
     pub(super) fn take(&mut self) -> Vec<Loss> {
         std::mem::take(&mut self.files)
     }

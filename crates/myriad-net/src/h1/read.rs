@@ -13,6 +13,7 @@ use crate::deadline::{self, Deadline};
 use crate::request_buffers::{self, RequestBuffers};
 use crate::service::{ConnectionEvent, Rejection, Service};
 
+/// Result of reading a request head.
 pub(super) enum HeadResult {
     /// The connection is to be closed without a response: the client closed it, the read failed, a timeout expired
     /// before a request began, the PROXY protocol header is invalid or late, or the worker drains and has served a

@@ -75,6 +75,7 @@ impl WindowWait {
     }
 }
 
+/// Stage of an exchange: the response is prepared, then sent.
 pub(super) enum ExchangeStage<T> {
     /// The service is preparing the response.
     Waiting(Pin<Box<dyn Future<Output = Response<T>>>>),

@@ -13,6 +13,7 @@ use quinn_proto::crypto::{CryptoError, PacketKey};
 pub(super) struct AddressProof(Arc<AtomicBool>);
 
 impl AddressProof {
+    /// Returns true if the address is validated.
     pub(super) fn is_proven(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }

@@ -12,6 +12,7 @@ use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Length of a connection ID in bytes.
 pub(super) const LENGTH: usize = 10;
+/// Number of random bytes at the start of a connection ID.
 const RANDOM: usize = 6;
 
 /// Worker and process that own a QUIC connection, as encoded in its connection ID.

@@ -30,7 +30,9 @@ use crate::service::{ConnectionEvent, Service};
 
 /// Minimum time between a GOAWAY and the close of the connection, for requests in transit.
 const SHORTEST_FAREWELL: Duration = Duration::from_millis(50);
+/// Maximum time between a GOAWAY and the close of the connection.
 const LONGEST_FAREWELL: Duration = Duration::from_secs(1);
+
 /// State of the listener that is passed to a connection while it is processed.
 pub(super) struct HubContext<'a, S> {
     pub(super) service: &'a Rc<S>,

@@ -27,6 +27,7 @@ const LONGEST_HELLO: usize = 32 << 10;
 const RECORD: usize = 16 << 10;
 /// TLS alert `decode_error` (RFC 8446 section 6), sent for an invalid or too large client hello.
 const DECODE_ERROR: u8 = 50;
+/// TLS alert `internal_error`, sent if the server has no usable certificate, or rustls rejects its TLS settings.
 const INTERNAL_ERROR: u8 = 80;
 
 impl Refusal {
@@ -62,6 +63,7 @@ struct InitialSuite {
 /// Fixed key of Retry packets (RFC 9001 section 5.8).
 const RETRY_KEY: [u8; 16] =
     [0xbe, 0x0c, 0x69, 0x0b, 0x9f, 0x66, 0x57, 0x5a, 0x1d, 0x76, 0x6b, 0x54, 0xe3, 0x68, 0xc8, 0x4e];
+/// Fixed nonce of Retry packets (RFC 9001 section 5.8).
 const RETRY_NONCE: [u8; 12] = [0x46, 0x15, 0x99, 0xd3, 0x5d, 0x63, 0x2b, 0xf2, 0x23, 0x98, 0x25, 0xbb];
 
 /// Returns the suite of initial packets; `None` only if the cryptographic library lacks AES-128-GCM.

@@ -176,6 +176,7 @@ impl BodyFeed {
         to_come.map(|to_come| to_come + state.held.get())
     }
 
+    /// Sets the maximum size of the body in bytes (0 for no limit) and the time limits for waiting for the client.
     pub(crate) fn configure(&self, limit: u64, terms: ClientTimeLimits) {
         self.inner.limit.set(limit);
         self.inner.terms.set(terms);
@@ -187,6 +188,7 @@ impl BodyFeed {
         state.is_complete && state.failed.is_none()
     }
 
+    /// Lets the driver send `100 Continue` if the client waits for it.
     pub(crate) fn send_continue(&self) {
         self.inner.state.borrow_mut().request_continue();
     }

@@ -19,6 +19,7 @@ fn has_tls13(hello: &ClientHello<'_>) -> bool {
 }
 
 impl ClientOffer {
+    /// Returns the offer in a client hello, and the signature scheme that the server with `config` will choose from it.
     pub(crate) fn of(accepted: &Accepted, config: &ServerConfig) -> Self {
         let hello = accepted.client_hello();
         let tls13 = has_tls13(&hello)

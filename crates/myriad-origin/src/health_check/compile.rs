@@ -35,6 +35,7 @@ pub(super) struct HealthCheckPlace {
     pub grpc: Option<GrpcRule>,
 }
 
+/// Compiles the health check of a location into its features; reports it as an error if it is not possible there.
 pub(super) fn compile(compile: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     let Some(check) = &settings.feature::<HealthCheckSettings>().check else { return };
     let place = match place_of(settings, check) {

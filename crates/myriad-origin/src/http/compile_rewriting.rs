@@ -8,6 +8,7 @@ use super::place::HttpPlace;
 use super::rewriting::{CookieName, CookieRewrites, FlagRule, Rewriting};
 use super::settings::{CookieFlags, HttpSettings, Redirect};
 
+/// Compiles the `proxy_redirect` rules of a location. `url` is the value of its `proxy_pass`.
 pub(super) fn redirects(
     compile: &mut dyn OriginCompiler,
     own: &HttpSettings,
@@ -27,6 +28,7 @@ pub(super) fn redirects(
         .collect()
 }
 
+/// Compiles the `proxy_cookie_domain`, `_path` and `_flags` rules; `None` if there are none.
 pub(super) fn cookies(compile: &mut dyn OriginCompiler, own: &HttpSettings) -> Option<Box<CookieRewrites>> {
     if own.cookie_domains.is_empty() && own.cookie_paths.is_empty() && own.cookie_flags.is_empty() {
         return None;

@@ -18,6 +18,7 @@ impl RenewalWindow {
     }
 }
 
+/// Length of a day in seconds.
 const DAY_S: u64 = 86_400;
 /// Lifetime in seconds up to which a certificate is renewed after half of it instead of two thirds.
 const SHORT_LIFE_S: u64 = 10 * DAY_S;

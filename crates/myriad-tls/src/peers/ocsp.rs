@@ -25,7 +25,9 @@ use crate::resolve::resolve;
 
 /// Result of the verification of a revoked certificate: OpenSSL's error number and nginx's text.
 const REVOKED: VerifyResult = Err((23, "certificate revoked"));
+/// Result of the verification if no valid OCSP response has been received.
 pub(super) const FAILED: VerifyResult = Err((74, "certificate status request failed"));
+/// Result of the verification if a responder does not know the certificate.
 const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
 
 /// OCSP settings of a server for client certificates (`ssl_ocsp`).

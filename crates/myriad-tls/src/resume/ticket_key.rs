@@ -6,9 +6,11 @@ use zeroize::Zeroizing;
 
 /// Length of the name of a ticket key in bytes. The name precedes the encrypted data of a ticket.
 pub(super) const NAME: usize = 16;
+/// Length of the secret of a ticket key in bytes.
 const SECRET: usize = 32;
 /// Total length of a serialized ticket key in bytes: its name and its secret.
 pub(super) const KEY: usize = NAME + SECRET;
+/// Length of the time of encryption in a ticket in bytes.
 const MADE: usize = 8;
 /// Block size in bytes: a session is padded to a multiple of this size before it is encrypted in a ticket.
 const PADDED: usize = 64;

@@ -46,6 +46,8 @@ impl ResolvesServerCert for ServerCertificates {
 }
 
 impl ServerCertificates {
+    /// Reads the certificates of a server; none if they are named by variables. Fails if a file is unusable, or if a
+    /// certificate has no key.
     pub(super) fn read(
         parts: &ServerParts<'_>,
         supported: &SupportedSuites,

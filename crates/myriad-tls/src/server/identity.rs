@@ -38,6 +38,7 @@ impl CertificateSource {
         }
     }
 
+    /// Returns true if the key is an RSA key; for an automatic certificate, if an RSA key is configured.
     pub(super) fn is_rsa(&self) -> bool {
         match self {
             Self::Fixed(_) | Self::Stapled(_) => self.kind() == Some(rustls::SignatureAlgorithm::RSA),

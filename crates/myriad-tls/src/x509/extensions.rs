@@ -35,6 +35,7 @@ impl KeyUsage {
     pub(crate) const KEY_CERT_SIGN: u8 = 0x04;
     pub(crate) const CRL_SIGN: u8 = 0x02;
 
+    /// Returns true if at least one of the usages in `any_of` is set.
     pub(crate) fn has(self, any_of: u8) -> bool {
         self.0 & any_of != 0
     }

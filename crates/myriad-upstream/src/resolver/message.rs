@@ -14,6 +14,7 @@ pub enum QueryKind {
 }
 
 impl QueryKind {
+    /// Returns the number of the type in a question (RFC 1035 section 3.2.2).
     const fn number(self) -> u16 {
         match self {
             Self::A => A,
@@ -29,6 +30,7 @@ const AAAA: u16 = 28;
 const SRV: u16 = 33;
 const IN: u16 = 1;
 
+/// Length of the header of a DNS message in bytes (RFC 1035 section 4.1.1).
 const HEADER: usize = 12;
 /// Maximum length of a label of a name in bytes (RFC 1035 section 2.3.4). [`MAX_NAME`] is the maximum length of a name;
 /// like nginx, it counts dots instead of length bytes.

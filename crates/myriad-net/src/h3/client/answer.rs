@@ -247,6 +247,7 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
+    /// Removes a stream if it is over. The connection is idle once it has no streams.
     pub(super) fn remove_if_over(&mut self, id: StreamId) {
         if self.streams.get(&id).is_some_and(super::RequestStream::is_over) {
             self.streams.remove(&id);

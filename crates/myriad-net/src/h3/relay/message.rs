@@ -16,6 +16,7 @@ use quinn_proto::EcnCodepoint;
 
 use crate::h3::worker_inboxes::Datagram;
 
+/// Version of the messages between processes. Those with another version are ignored.
 const VERSION: u8 = 1;
 const DATAGRAM: u8 = 1;
 const READ: u8 = 2;
