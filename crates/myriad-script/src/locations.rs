@@ -131,8 +131,8 @@ impl Locations {
         })
     }
 
-    /// Searches like nginx. A prefix at any depth has lower priority than the regexes of the levels around it; all
-    /// other results are final. `^~` excludes only the regexes of its own level.
+    /// Searches this level and those nested in it, as nginx does. A prefix at any depth has lower priority than the
+    /// regexes of the levels around it; all other results are final. `^~` excludes only the regexes of its own level.
     fn search(&self, uri: &[u8], frame: &mut Frame) -> Result<LevelMatch, EvalError> {
         if let Some(exact) = &self.exact
             && let Some(&place) = exact.get(uri)

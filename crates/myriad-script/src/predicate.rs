@@ -47,8 +47,8 @@ impl Predicates {
         self.any_true_among(env, frame, |_| true)
     }
 
-    /// Same as [`Self::any_true`], but ignores texts that read anything except allowed variables of the embedder,
-    /// directly or through maps and similar blocks ([`Template::reads_only`]).
+    /// Returns whether one of the texts is neither empty nor `0`. Texts that read anything except allowed variables of
+    /// the embedder, directly or through maps and similar blocks, are ignored ([`Template::reads_only`]).
     pub fn any_true_of<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -172,8 +172,8 @@ impl Template {
         Ok(())
     }
 
-    /// Evaluates like [`Template::eval`] for a directive of the rewrite module. Returns an error that names the
-    /// directive if a template with variables yields more than [`MOST_TEXT`] bytes.
+    /// Evaluates the template for a directive of the rewrite module, and appends the value to `out`. Returns an error
+    /// that names the directive if `out` then has more than [`MOST_TEXT`] bytes and the template has variables.
     pub(crate) fn eval_bounded<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -6,7 +6,7 @@ const CYCLE_DAYS: i64 = 146_097;
 pub(crate) const CYCLE_S: i64 = CYCLE_DAYS * DAY_S;
 /// Number of days from 1 March of the year 0 to the Unix epoch.
 const EPOCH: i64 = 719_468;
-/// First second of the year 0, in seconds since the Unix epoch. `LAST` is the last second of the year 9999.
+/// First second of the year 0 in UTC, in seconds since the Unix epoch. `LAST` is the last second of the year 9999.
 const FIRST: i64 = -62_167_219_200;
 const LAST: i64 = 253_402_300_799;
 
@@ -34,8 +34,8 @@ pub struct CivilTime {
 }
 
 impl CivilTime {
-    /// Returns the UTC date and time of `seconds` since the Unix epoch. Earlier times than the year 0 and later times
-    /// than 9999 are clamped.
+    /// Returns the UTC date and time of `seconds` since the Unix epoch. Times before the year 0 are clamped to its
+    /// first second, times after the year 9999 to its last second.
     ///
     /// The calculation starts years on 1 March, so that the leap day is the last day of a year, and uses cycles of 400
     /// years.
@@ -64,13 +64,15 @@ impl CivilTime {
         }
     }
 
-    /// Same as [`Self::from_epoch_seconds`], for unsigned seconds.
+    /// Returns the UTC date and time of `seconds` since the Unix epoch; times after the year 9999 are clamped to its
+    /// last second.
     pub(crate) fn from_unsigned_seconds(seconds: u64) -> Self {
         Self::from_epoch_seconds(seconds.min(LAST as u64) as i64)
     }
 }
 
-/// Returns the days from the Unix epoch to a date; `None` if the date is invalid or after the year 9999.
+/// Returns the number of days from the Unix epoch to a date, negative for an earlier date; `None` if the date is
+/// invalid or after the year 9999.
 #[inline]
 pub(crate) fn days_from_epoch(year: usize, month: usize, day: usize) -> Option<i64> {
     if year > 9999 || !(1..=12).contains(&month) || day == 0 || day > month_days(year, month) {

@@ -21,12 +21,14 @@ pub fn format_http_date(seconds: u64) -> [u8; HTTP_DATE_LEN] {
     out
 }
 
-/// Appends the time in the format of [`format_http_date`].
+/// Appends seconds since the Unix epoch as an HTTP date, such as `Sun, 06 Nov 1994 08:49:37 GMT`
+/// ([`format_http_date`]).
 pub fn write_http_date(seconds: u64, out: &mut Vec<u8>) {
     out.extend_from_slice(&format_http_date(seconds));
 }
 
-/// Formats a time as nginx does in cookies: `Thu, 31-Dec-37 23:55:55 GMT`; from 2038 on with a year of four digits.
+/// Formats seconds since the Unix epoch as nginx does in cookies: `Thu, 31-Dec-37 23:55:55 GMT`; from 2038 on with a
+/// year of four digits.
 pub fn format_cookie_date(seconds: u64) -> String {
     let http = format_http_date(seconds);
     let http = String::from_utf8_lossy(&http);

@@ -45,7 +45,7 @@ pub fn format_error_log_time(seconds: u64, offset_minutes: i32) -> [u8; 19] {
     out
 }
 
-/// Adds an offset in minutes east of UTC. Times before the epoch become 0.
+/// Adds an offset in minutes east of UTC to seconds since the Unix epoch. A negative result becomes 0.
 pub(crate) fn to_local_seconds(seconds: u64, offset_minutes: i32) -> u64 {
     seconds.saturating_add_signed(i64::from(offset_minutes) * 60)
 }

@@ -37,7 +37,8 @@ pub fn offset_name(minutes: i32) -> String {
     }
 }
 
-/// Formats `seconds` since the Unix epoch and appends the text to `out`. Unknown conversions and other text are copied.
+/// Appends `seconds` since the Unix epoch to `out`, as local time at `offset`, in a format for `strftime`. Unknown
+/// conversions and other text of the format are copied.
 pub fn write_time(format: &[u8], seconds: u64, offset: ZoneOffset<'_>, out: &mut Vec<u8>) {
     let moment = FormattedTime {
         seconds,

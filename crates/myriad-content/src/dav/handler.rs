@@ -77,7 +77,8 @@ impl MethodHandler for DavHandler {
 }
 
 impl DavHandler {
-    /// Returns an error if a changed resource is locked and the request does not contain the token.
+    /// Returns an error if a changed resource is locked and the request does not contain the token of the lock. Does
+    /// nothing without a zone of locks.
     fn is_unlocked(&self, exchange: &mut Exchange, method: Method) -> DavResult<()> {
         if self.zone.is_none() {
             return Ok(());

@@ -10,9 +10,9 @@ pub(super) struct DavSettings {
     pub methods: MethodSet,
     /// `create_full_put_path`: PUT creates missing directories, as MOVE of a file always does.
     pub full_path: bool,
-    /// `min_delete_depth`: minimum number of path elements for DELETE.
+    /// `min_delete_depth`: minimum number of path elements for DELETE; 0 for no minimum.
     pub min_delete_depth: u64,
-    /// `dav_access`: permissions of new files.
+    /// `dav_access`: permissions of new files, from which those of new directories are derived.
     pub access: DavAccess,
 }
 

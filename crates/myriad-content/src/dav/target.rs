@@ -70,7 +70,8 @@ impl DavTarget {
         }
     }
 
-    /// Like [`DavTarget::open_folder`], but creates missing directories, at most [`MAX_FOLDERS`].
+    /// Opens the directory that contains the target, and creates it and its parents if they are missing, at most
+    /// [`MAX_FOLDERS`] directories. Returns 409 if more are missing.
     pub(super) fn open_or_create_folder(&self, access: DavAccess) -> DavResult<NameInFolder<'_>> {
         let (folder, name) = self.split();
         match self.walk.create_folders(folder, access.folder_mode(), MAX_FOLDERS) {

@@ -67,8 +67,9 @@ pub(super) fn copy(from: (&OwnedFd, &[u8]), to: (&OwnedFd, &[u8]), extent: CopyD
     copy_within(from, to, (depth, extent), None)
 }
 
-/// Copies one level of a directory. `whole` is the device and inode of the target of the whole copy (`None` at the
-/// first level), which is skipped if it is found inside the source.
+/// Copies a directory; with its contents, at most `depth` further levels, if `extent` requests them. `whole` is the
+/// device and inode of the target of the whole copy (`None` at the first level), which is skipped if it is found inside
+/// the source.
 fn copy_within(
     from: (&OwnedFd, &[u8]),
     to: (&OwnedFd, &[u8]),

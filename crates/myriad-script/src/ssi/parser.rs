@@ -60,9 +60,9 @@ enum ParserState {
         escaped: bool,
     },
     AfterValue,
-    /// Number of hyphens of the closing `-->` that were parsed.
+    /// At the end of a valid command: number of hyphens of the closing `-->` that were parsed.
     End(u8),
-    /// Same as [`ParserState::End`], in an invalid command.
+    /// Inside an invalid command, whose bytes are skipped: number of hyphens of the closing `-->` that were parsed.
     Skip(u8),
 }
 

@@ -1,5 +1,5 @@
-//! Subset of XML for WebDAV: elements with namespaces, and texts. Document types and entity declarations are rejected,
-//! processing instructions are skipped.
+//! Subset of XML for WebDAV: elements with namespaces, and texts. Document types, entity declarations and CDATA
+//! sections are rejected; comments and processing instructions are skipped.
 //!
 //! A client's body has at most 64 KB and 16 levels of elements; at most 256 different properties are answered. A
 //! namespace has at most 256 bytes, because it is repeated in the response for each property of each file.
