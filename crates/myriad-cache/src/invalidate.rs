@@ -14,12 +14,12 @@ use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::key::of_other_codings;
 
-/// Invalidates pages after the response to a request with an unsafe method, if `*_cache_invalidate` includes the
-/// status.
+/// Removes or invalidates pages after the response to a request with an unsafe method, if `*_cache_invalidate` or
+/// `cache_rfc9111` applies to the status.
 ///
-/// Depending on the configuration, these are the pages of the request's URI and of the URIs on this host that the
-/// response names (`Location`, `Content-Location`), or only the latter. Fetches in flight are included. The client gets
-/// the response afterwards.
+/// Depending on the configuration, the pages of the request's URI and of the URIs on this host that the response names
+/// (`Location`, `Content-Location`) are removed, or only those that the response names are invalidated. Fetches in
+/// flight are included. The client gets the response afterwards.
 pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(invalidated) = invalidates(request.received.head.method(), head.status, &cache.rules) else {
@@ -89,7 +89,7 @@ fn rewrite_to_get(request: &mut Request, target: &[u8]) -> bool {
 }
 
 /// Resolves a reference in the response to a request to a target on the requested host ([`resolve`]); `None` for
-/// another host or scheme.
+/// another host, and for a scheme other than http and https.
 pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>> {
     let host = request.received.head.known(Known::Host).unwrap_or(&request.route.host);
     resolve(host, request.sent_uri(), reference)
@@ -98,8 +98,8 @@ pub(crate) fn target_here(request: &Request, reference: &[u8]) -> Option<Vec<u8>
 /// Resolves a reference in a response to a target on `host`. `asked` is the target of the request, to which relative
 /// references refer; `None` if the request has no path.
 ///
-/// Returns `None` for other hosts and schemes: RFC 9111 section 4.4 excludes them, because a site must not be able to
-/// remove the pages of another site.
+/// Returns `None` for other hosts, and for schemes other than http and https: RFC 9111 section 4.4 excludes them,
+/// because a site must not be able to remove the pages of another site.
 fn resolve(host: &[u8], asked: Option<&[u8]>, reference: &[u8]) -> Option<Vec<u8>> {
     let reference = reference.split(|byte| *byte == b'#').next().unwrap_or_default().trim_ascii();
     let authority_at = ["http://", "https://", "//"].iter().find_map(|scheme| {

@@ -73,7 +73,7 @@ impl OwnedCacheContext {
 pub(crate) enum JourneyStep {
     /// No further step: the result of the request.
     Done(PhaseStep),
-    /// Look the page up in memory.
+    /// Execute a purge request, or apply the policy and look the page up in memory.
     LookUp,
     /// Serve the shared page, stored or fetched, with individual parts to a known visitor (a request with a cookie of
     /// `esi_known_cookies`), if the page is for known visitors ([`crate::esi`]).

@@ -48,7 +48,8 @@ pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
 const OWN_ERROR_PAGE: u16 = 1 << 15;
 
 /// Applies the limits before a fetch; if a page is stored, only `origin_backoff`. Returns the step to run instead (a
-/// stale page, a wait or an error), or `None` if the page may be fetched. `stale` is the stored page, if any.
+/// stale page, a wait or an error), or `None` if the page may be fetched, and for a request that is only explained.
+/// `stale` is the stored page, if any.
 pub(crate) fn instead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -43,8 +43,9 @@ pub(crate) fn run(
 /// Starts the refresh of a page that no client has requested now, for a request that this server has made itself. The
 /// step completes that request without a page. Nothing is started if `*_cache_background_update` or `*_cache_adaptive`
 /// is off; if the request selects another page, for example after a change of the configuration; if the page is
-/// quarantined or its response would not be stored; if the origin is failing; or if the client has another address than
-/// [`SERVER_CLIENT`], for example a local one that the application may trust.
+/// quarantined, is being refreshed already, or its response would not be stored; if the origin is failing, or too many
+/// fetches are in progress; or if the client has another address than [`SERVER_CLIENT`], for example a local one that
+/// the application may trust.
 pub(crate) fn run_ahead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

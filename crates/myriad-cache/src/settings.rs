@@ -81,7 +81,7 @@ pub fn cache_key(origin: &OriginSettings) -> Cow<'_, Text> {
     origin.own::<CacheSettings>().key.as_ref().map_or_else(default, Cow::Borrowed)
 }
 
-/// Cookies of `personal_cookies`: a request with such a cookie neither reads nor fills shared pages.
+/// List of cookies in `personal_cookies` or `esi_session_cookies`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PersonalCookies {
     /// True if the built-in list of cookies is included.
@@ -91,7 +91,7 @@ pub struct PersonalCookies {
 }
 
 impl PersonalCookies {
-    /// Returns whether no cookie is personal (`personal_cookies off`).
+    /// Returns whether the list is empty (`off`).
     pub fn is_off(&self) -> bool {
         !self.builtin && self.names.is_empty()
     }

@@ -17,7 +17,8 @@ use myriad_exchange::runtime::CachePlace;
 /// not use the cache.
 const MAX_BODY: u64 = 64;
 
-/// Returns whether the short body of a POST request must be read before the conditions are evaluated.
+/// Returns whether the body of a POST request must be read before the conditions of `*_cache_share` are evaluated:
+/// `reason` is the method, there are conditions, and the body has at most [`MAX_BODY`] bytes.
 pub(crate) fn needs_body(request: &Request, cache: &CachePlace, reason: BypassReason) -> bool {
     reason == BypassReason::Method
         && !cache.share.is_empty()

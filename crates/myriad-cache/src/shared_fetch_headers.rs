@@ -104,7 +104,7 @@ pub(crate) fn omits_own_fields(
     }
 }
 
-/// Returns whether the request may be sent to the origin twice.
+/// Returns whether the request may be sent to the origin twice: its method is GET or HEAD, or it is processed as GET.
 pub(crate) fn is_repeatable(request: &Request) -> bool {
     request.route.as_get || matches!(request.received.head.method(), Method::Get | Method::Head)
 }

@@ -161,7 +161,8 @@ pub(super) fn is_permitted_for_some(request: &Request, version: &str) -> bool {
     RESULTS.seen.lock().get(&version).is_some()
 }
 
-/// Returns whether visitors of a class get a stored page that requires a comparison. Otherwise the request goes to the
+/// Returns whether visitors of a class get a stored page that requires a comparison: this version of the page is
+/// permitted for the class, and the request is not sampled for another comparison. Otherwise the request goes to the
 /// origin, and [`check_response`] handles the result. Without a class (`None` or an invalid name), the request goes to
 /// the origin.
 ///

@@ -29,7 +29,8 @@ pub(crate) fn fill_for_all(exchange: &mut Exchange, answer: &mut ContentResponse
 }
 
 /// Replaces the body of a response from a page with ESI holes, without content coding, by a body that is filled while
-/// it is sent. If the requests for parts send the client's cookies, the response becomes private.
+/// it is sent. Also removes its validators, its length and the support for ranges. If the requests for parts send the
+/// client's cookies, the response becomes private.
 pub(super) fn fill(
     exchange: &mut Exchange,
     answer: &mut ContentResponse,

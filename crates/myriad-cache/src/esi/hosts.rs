@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 /// Time in milliseconds for which a host is remembered after it has sent a page with ESI markup for known visitors.
 const CUTS_MS: u64 = 3_600_000;
 /// Minimum time in milliseconds between two shared fetches tried for known visitors on a host that sends no pages with
-/// ESI markup.
+/// ESI markup for known visitors.
 const PAUSE_MS: u64 = 60_000;
 /// Maximum number of hosts whose state is stored.
 const HOSTS: u64 = 4_096;

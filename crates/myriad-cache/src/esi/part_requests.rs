@@ -96,9 +96,9 @@ pub(super) fn class_target(cut: &PageHoles) -> Option<Box<[u8]>> {
     Some([prefix, CLASS].concat().into())
 }
 
-/// Requests the class of a visitor ([`class_target`]) together with the parts of a page that are requested in the same
-/// way and are not stored for the visitor, and stores all of them. The origin may omit parts that it can return only
-/// once. Failures are not logged.
+/// Requests the class of a visitor together with the parts of a page that are requested in the same way and are not
+/// stored for the visitor, and stores all of them. `class` is the target from [`class_target`]. The origin may omit
+/// parts that it can return only once. Failures are not logged.
 pub(super) async fn fetch_class(
     exchange: Box<Exchange>,
     owner: PartOwner,

@@ -189,8 +189,8 @@ impl PartStore {
     }
 
     /// Stores an ESI part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same
-    /// client network, then the oldest of all visitors. Does nothing if the part exceeds a visitor's maximum, or if the
-    /// request is no longer in flight.
+    /// client network, then the oldest of all visitors; if that is not sufficient, removes all parts of the visitor.
+    /// Does nothing if the part exceeds a visitor's maximum, or if the request is no longer in flight.
     fn store_part(&mut self, visitor: &Visitor, request: u64, part: StoredPart, bounds: PrivateCache) {
         if part.weight() as u64 > bounds.visitor || !self.in_flight.contains_key(&request) {
             return;

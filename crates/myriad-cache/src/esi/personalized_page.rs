@@ -77,8 +77,9 @@ pub(crate) fn may_read(request: &Request, policy: &CachePolicy) -> bool {
 }
 
 /// Serves a response that is stored for this visitor, or the shared page with the known visitor's own ESI parts. Passes
-/// the request to the origin if there is neither, and if the response may be stored for this visitor but is not stored
-/// yet. If a condition of the configuration cannot be evaluated, logs the error and responds with 500.
+/// the request to the origin if there is neither, if the response may be stored for this visitor but is not stored yet,
+/// and if the origin must first compare the page. If a condition of the configuration cannot be evaluated, logs the
+/// error and responds with 500.
 pub(crate) async fn run(exchange: &mut Exchange, cached: CacheContext<'_>) -> JourneyStep {
     match private_response::look_up(exchange, cached.cache) {
         Ok(PrivateLookup::Stored(response)) => {

@@ -86,7 +86,8 @@ struct Pending(RefCell<Option<PendingResponse>>);
 
 /// Looks up the response to a known visitor's request. If it is missing, [`store`] stores that of the origin. Returns
 /// `NotPrivate` if no condition of `esi_private_responses` is true, for a method other than GET, for a request with a
-/// body, and for a visitor without a session cookie. The error is that of a condition that cannot be evaluated.
+/// body, and for a visitor without a session cookie or with too many. The error is that of a condition that cannot be
+/// evaluated.
 pub(super) fn look_up(exchange: &mut Exchange, cache: &CachePlace) -> Result<PrivateLookup, EvalError> {
     let Exchange { request, frame } = exchange;
     let Some(rules) = rules::of(request).filter(|rules| !rules.responses.is_empty()) else {

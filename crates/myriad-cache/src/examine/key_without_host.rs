@@ -9,8 +9,8 @@ use myriad_conf::{Diagnostic, Span};
 use super::variables::variables;
 use crate::settings::{CacheSettings, CacheZone};
 
-/// Variables whose value does not depend on the requested host. A cache key with any other variable may distinguish
-/// hosts.
+/// Variables whose value does not depend on the requested host, in addition to `$cookie_*` and `$arg_*`. A cache key
+/// with any other variable may distinguish hosts.
 const HOSTLESS: [&str; 17] = [
     "args",
     "content_type",

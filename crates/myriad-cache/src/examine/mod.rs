@@ -12,7 +12,8 @@ use myriad_conf::model::HttpConf;
 
 pub(crate) use missing_key::examine as block;
 
-/// Adds findings about the cache keys of all locations in the `http` block.
+/// Adds findings about the caches of all locations in the `http` block: keys without a host, session cookies that are
+/// not personal, and client input that is not in the key.
 pub(crate) fn http(http: &HttpConf, findings: &mut Vec<Diagnostic>) {
     key_without_host::examine(http, findings);
     omitted_sessions::examine(http, findings);

@@ -33,7 +33,8 @@ pub(super) async fn verify(
 }
 
 /// Returns whether a response to a request without the visitor's values contains the value. `None` if no such request
-/// can be sent, if the response cannot be compared, or if it is incomplete and the part that arrived lacks the value.
+/// can be sent (also if the configuration adds the value to it), if the request fails, if the response cannot be
+/// compared, or if it is incomplete and the part that arrived lacks the value.
 async fn fetch_and_search(
     exchange: &mut Exchange,
     held: &OwnedCacheContext,

@@ -31,7 +31,7 @@ pub(super) fn leaked_value<'a>(
     LeakedValue { page: page_of(request), value, kind: kind.as_str(), what, client: request.client() }
 }
 
-/// Returns whether a value occurs in the page of a request by coincidence.
+/// Returns whether a recent verification has shown that a value occurs in the page of a request by coincidence.
 pub(super) fn is_coincidence(request: &Request, cache: &CachePlace, kind: LeakKind, value: &[u8]) -> bool {
     let now = myriad_net::clock::now_ms();
     cache.zone.leaks.is_coincidence(&page_of(request), kind.as_str(), value, now)

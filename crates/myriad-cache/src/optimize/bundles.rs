@@ -139,7 +139,7 @@ fn store(
     MadePage { key: &key, path, head, body, valid_ms: VALID_MS }.store(exchange, held, now)
 }
 
-/// Returns whether a request has the path of a bundle.
+/// Returns whether a request is a GET or HEAD for the path of a bundle.
 pub fn names_bundle(request: &Request) -> bool {
     bundle_name(request).is_some()
 }
@@ -178,7 +178,8 @@ pub fn bundle_response(exchange: &mut Exchange) -> Option<PhaseStep> {
     None
 }
 
-/// Returns the name of the requested bundle: 32 hexadecimal digits and an extension; `None` for other requests.
+/// Returns the name of the requested bundle: 32 hexadecimal digits and an extension; `None` for other paths, and for
+/// methods other than GET and HEAD.
 fn bundle_name(request: &Request) -> Option<String> {
     if !matches!(request.received.head.method(), Method::Get | Method::Head) {
         return None;

@@ -16,8 +16,8 @@ use crate::journey_step::CacheContext;
 /// Maximum number of files whose version is remembered.
 const REMEMBERED: u64 = 8_192;
 
-/// Versions of files, with the time in milliseconds until which they are used, by a hash of server, host and path. Pages share most of
-/// their files.
+/// Versions of files, with the time until which they are used (in milliseconds since the epoch), by a hash of scheme,
+/// server, host, path and query. Pages share most of their files.
 static VERSIONS: LazyLock<Mutex<Lru<u64, (u64, u64)>>> = LazyLock::new(|| Mutex::new(Lru::new(REMEMBERED)));
 
 /// Compares the files of a page's optimized form with those on disk. If one has changed, the form is not used any more: the

@@ -51,7 +51,7 @@ const FILE_BYTES: std::ops::RangeInclusive<u64> = 2_048..=8 << 20;
 const MAX_PIXELS: u64 = 2_560 * 2_560;
 /// Maximum time in which a copy is made. The encoder itself cannot be cancelled.
 const MAX_TIME: Duration = Duration::from_secs(20);
-/// Maximum number of images that are read or wait for the thread.
+/// Maximum number of images that are read, wait for the thread or are converted at the same time.
 const MAX_RUNNING: usize = 4;
 /// Maximum number of files without a copy that are remembered.
 const REMEMBERED: u64 = 16_384;
@@ -63,7 +63,7 @@ static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     // The budget of the optimizer limits the work.
     CompressionPool::start(&PoolOptions { queue: MAX_RUNNING, budget: 1.0, ..PoolOptions::default() }).ok()
 });
-/// Versions of files that have no copy, because it would not be smaller or may look different.
+/// Versions of files that get no copy: it would not be smaller, may look different, or could not be made.
 static REFUSED: LazyLock<Mutex<Lru<u64, ()>>> = LazyLock::new(|| Mutex::new(Lru::new(REMEMBERED)));
 /// Versions of files whose copies are being made.
 static RUNNING: Mutex<Vec<u64>> = Mutex::new(Vec::new());
@@ -80,8 +80,8 @@ struct ImageCopies {
 #[derive(Default)]
 struct CopyRead(Cell<bool>);
 
-/// Compiles the settings of a location that serves files, if the configuration has a cache zone. An `image_filter` of the
-/// location replaces the result.
+/// Compiles the settings of a location that serves files, if a filter for copies of images is on and the configuration
+/// has a cache zone. An `image_filter` of the location replaces the result.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

@@ -16,8 +16,8 @@ const MAX_COMPRESSED: u64 = 8 << 20;
 /// Number of hits of a page from which gzip at its strong level is made.
 const HOT: u32 = 8;
 
-/// Returns copies of the encodings of a page, each at its index (`None` for a missing one), for the confirmed page that
-/// replaces it with the same body.
+/// Returns copies of the encodings of a page, each at its index (`None` for a missing one), for a page that replaces it
+/// with the same body.
 pub(crate) fn alternatives_of(page: &Page) -> [Option<AlternativeEncoding<u8>>; ALTERNATIVES] {
     std::array::from_fn(|index| {
         let known = page.alternative(index as u8)?;

@@ -2,8 +2,8 @@
 
 use myriad_http::head::reason_phrase;
 
-/// Returns the HTML page for a status, signed with the name of the server. Returns an empty body for 201, 204 and
-/// statuses without a reason phrase, like nginx.
+/// Returns the HTML page for a status, signed with the name of the server; for nginx's own codes 494 to 497, a page for
+/// 400 that names the error. Returns an empty body for 201, 204 and statuses without a reason phrase, like nginx.
 pub fn error_body(status: u16, server: &str) -> Vec<u8> {
     // nginx's own codes 494 to 497 are sent as 400, and the page describes the actual error.
     let reason = match status {

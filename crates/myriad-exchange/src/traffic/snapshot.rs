@@ -57,8 +57,8 @@ pub struct SavedSums {
     pub cache_bytes: u64,
     /// Number of bytes saved by compression.
     pub coding_bytes: u64,
-    /// Saved working time of origins, in microseconds: for each page served from a cache without a request to the
-    /// origin, the time that the origin needed to generate it.
+    /// Saved working time of origins, in microseconds: for each page served with the cache status `HIT`, `STALE` or
+    /// `UPDATING`, the time that the origin needed to generate it.
     pub origin_us: u64,
 }
 

@@ -176,7 +176,7 @@ pub(super) fn is_stored(prober: &Prober, page: &Page) -> bool {
     stored_page(prober).is_some_and(|now| now.generation() == page.generation())
 }
 
-/// Removes a suspected page with a difference from the response to a request without data of a visitor.
+/// Removes a suspected page with a difference from the response to a request without data of a visitor, and logs this.
 pub(super) fn remove(prober: &Prober, difference: &str) {
     let request = &prober.exchange().request;
     remove_page(request, prober.cached().cache);

@@ -75,8 +75,8 @@ impl Prober {
     }
 
     /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs, those
-    /// that identify the visitor first. If the address is hidden, `User-Agent` and language are inputs, too. Inputs
-    /// that are in the cache key, or by which the page varies, remain in the fields.
+    /// that identify the visitor first. If the address is hidden, `User-Agent`, language and the address are inputs,
+    /// too. Inputs that are in the cache key, or by which the page varies, remain in the fields.
     pub(super) fn without_visitor(
         &self,
         reference: Option<&Fields>,
@@ -116,9 +116,10 @@ impl Prober {
         StableRendering::of(&first, second).ok_or(Unverifiable::Unstable)
     }
 
-    /// Checks a difference between `other` and `stable`, the response to requests with `base`: sends one more such request
-    /// at least a second later, because a page with the time has equal text within a second. Returns the response with
-    /// the additional noise, and whether `other` still differs. Sends no request if it does not differ from `stable`.
+    /// Checks a difference between `other` and `stable`, the response to requests with `base`: sends one more such
+    /// request at least a second later, because a page with the time has equal text within a second. Returns the
+    /// response with the additional noise, and whether `other` still differs; fails as [`Self::request_twice`] does.
+    /// Sends no request if `other` does not differ from `stable`.
     pub(super) async fn check_difference(
         &self,
         stable: StableRendering,

@@ -19,8 +19,8 @@ pub(super) struct Dependence<'a> {
     pub difference: Option<String>,
     /// Validity of the page, in milliseconds.
     pub valid_ms: u64,
-    /// Address of the visitor whose response differs; `None` if only requests of the server itself were sent. After two
-    /// visitors, the page is quarantined.
+    /// Address of the visitor whose response differs, empty if it is unknown; `None` if only requests of the server
+    /// itself were sent. After two visitors, the page is quarantined.
     pub visitor: Option<String>,
 }
 
