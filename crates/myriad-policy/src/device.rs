@@ -9,7 +9,7 @@ use myriad_http::{Fields, Known};
 /// search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DeviceClass {
-    /// All other devices, including crawlers.
+    /// All other devices, including crawlers that imitate no phone.
     Desktop,
     /// A phone, or a crawler that imitates a phone.
     Mobile,

@@ -57,8 +57,8 @@ impl NoVarySearch {
         (!has_no_effect).then_some(Self { key_order, names })
     }
 
-    /// Returns the query without the arguments that do not select another page, sorted by name if the order of
-    /// arguments is not significant.
+    /// Returns the query without empty arguments and those that do not select another page, sorted by name if the order
+    /// of arguments is not significant.
     ///
     /// ```
     /// use myriad_policy::NoVarySearch;

@@ -14,7 +14,8 @@ const HOUR_MS: u64 = 3_600_000;
 /// Minimum time in ms between the last change of a page and its last storing for a new search for noise, once its noise
 /// is known. Without this, a page that changes at each refresh would always be fetched twice.
 const MIN_EQUAL_MS: u64 = 1000;
-/// Flags in the stored form of a page history: [`PageHistory::is_noise_known`], [`PageHistory::is_unverified`].
+/// Flag in the stored form of a page history: [`PageHistory::is_noise_known`]; the next one is
+/// [`PageHistory::is_unverified`].
 const NOISE_KNOWN: u8 = 1;
 const UNVERIFIED: u8 = 2;
 

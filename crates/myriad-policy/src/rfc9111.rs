@@ -190,8 +190,8 @@ pub enum Invalidated {
     All,
 }
 
-/// Returns the stored pages that a response invalidates if the request's method is unsafe or unknown (RFC 9111 §4.4);
-/// `None` for no pages. `*_cache_invalidate` defines which statuses invalidate which pages.
+/// Returns the stored pages that a response invalidates if the request's method is none of GET, HEAD, OPTIONS and TRACE
+/// (RFC 9111 §4.4); `None` for no pages. `*_cache_invalidate` defines which statuses invalidate which pages.
 pub fn invalidates(method: Method, status: u16, rules: &CachePolicy) -> Option<Invalidated> {
     let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
     match rules.invalidate {

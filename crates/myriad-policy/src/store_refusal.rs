@@ -40,8 +40,8 @@ pub enum StoreRefusal {
     NoValidity,
     /// Server error (5xx) while a page with a status below 500 is stored.
     ServerError,
-    /// The status reports an error in the request (400, 405, 411 to 417, 431, 501), and the response has no validity.
-    /// Without `cache_rfc9111`, it only has one if `*_cache_valid` lists the status.
+    /// The status reports an error in the request (400, 405, 411 to 417, 431, 501), and the response forbids storing or
+    /// has no validity. Without `cache_rfc9111`, it only has one if `*_cache_valid` lists the status.
     RequestError,
     /// Client error (4xx) for a request so large that origins may reject it for its size.
     LargeRequest,

@@ -53,7 +53,7 @@ pub(crate) enum ProcessOrigin {
 /// Supervisor that started this process, for an upgrade.
 #[derive(Debug)]
 pub(crate) struct PredecessorSupervisor {
-    /// Number of supervisors before this one, each of which an upgrade replaced.
+    /// Number of supervisors before this one in the chain of upgrades.
     pub(crate) depth: u32,
     pub(crate) channel: ControlChannel,
     /// Worker processes of earlier supervisors that serve QUIC on the same sockets; empty if an older binary does not

@@ -72,8 +72,8 @@ impl HandedFiles {
     }
 }
 
-/// Payload of [`crate::control::MessageKind::Confine`]: user, limits and working directory that a worker process
-/// applies before it reads the configuration.
+/// Payload of [`crate::control::MessageKind::Confine`]: user, limits, working directory and sandbox setting that a
+/// worker process applies before it reads the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
     /// Account that the process changes to; `None` to remain with the present one.

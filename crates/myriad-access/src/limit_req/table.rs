@@ -22,7 +22,8 @@ pub(super) struct Limit {
     pub rate: u64,
     /// Maximum excess over the rate, in thousandths of a request; beyond it requests are rejected.
     pub burst: u64,
-    /// Excess over the rate up to which requests are not delayed, in thousandths of a request.
+    /// Excess over the rate up to which requests are not delayed, in thousandths of a request; `u64::MAX` for
+    /// `nodelay`.
     pub delay: u64,
 }
 

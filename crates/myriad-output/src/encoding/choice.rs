@@ -49,10 +49,10 @@ pub fn is_compressed(status: u16) -> bool {
     matches!(status, 200 | 403 | 404)
 }
 
-/// Returns the codings in which a response may be sent: only identity without `Accept-Encoding`, or if
-/// `gzip_http_version`, `gzip_disable` or `gzip_proxied` exclude the request. `length` is its length in bytes, `None`
-/// if unknown. `forced` is set if the origin has compressed the response: gzip is then permitted if the location offers
-/// no coding for it. Status and `no-transform` are not checked.
+/// Returns the codings in which a response may be sent: only identity without `Accept-Encoding`, if the location offers
+/// no coding for the media type and length, or if `gzip_http_version`, `gzip_disable` or `gzip_proxied` exclude the
+/// request. `length` is its length in bytes, `None` if unknown. `forced` is set if the origin has compressed the
+/// response: gzip is then permitted if the location offers no coding for it. Status and `no-transform` are not checked.
 pub fn encodings(
     request: &Request,
     media_type: &[u8],

@@ -119,9 +119,9 @@ fn is_special(known: Option<Known>, name: &[u8]) -> bool {
         && !GENERAL_FIELDS.iter().any(|general| name.eq_ignore_ascii_case(general))
 }
 
-/// Returns the fields of a request without its cookies and credentials, and without the special fields that differ from
-/// those of another visitor's request (`reference`); and the inputs that were removed. No field of the other visitor is
-/// added: all requests of a verification are parts of one request.
+/// Returns the fields of a request without `X-Myriad-Probe`, cookies, credentials, and the special fields that differ
+/// from those of another visitor's request (`reference`); and the inputs that were removed (except `X-Myriad-Probe`).
+/// No field of the other visitor is added: all requests of a verification are parts of one request.
 pub fn without_visitor(fields: &Fields, reference: Option<&Fields>) -> (Fields, Vec<RequestInput>) {
     let mut inputs = Vec::new();
     let mut base = Fields::new();

@@ -55,7 +55,7 @@ impl Tags {
         }
     }
 
-    /// Returns the tags in the order of the field, without duplicates.
+    /// Returns the tags in the order in which they were collected, without duplicates.
     pub fn names(&self) -> impl Iterator<Item = &[u8]> {
         self.names.iter().map(|name| &**name)
     }

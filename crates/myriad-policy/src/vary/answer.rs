@@ -9,7 +9,7 @@ impl VaryRule {
     /// Returns the rule by which a response varies: that of its `Vary`, with the device class instead of `User-Agent`
     /// under `cache_device_class`, without `Cookie` if shared fetches only send listed fields, and without fields whose
     /// normalized value is in the cache key. Data that is not sent to the origin, or that the cache key already
-    /// distinguishes, creates no variants.
+    /// distinguishes, creates no variants. Fails for `*`, and if the names are too long.
     pub fn of(answer: &Fields, rules: &CachePolicy) -> Result<VaryRule, VaryError> {
         let mut rule = VaryRule::parse(answer.known_all(Known::Vary))?;
         let shared = &rules.shared_fetch;

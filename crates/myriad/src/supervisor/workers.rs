@@ -105,12 +105,14 @@ impl SupervisedWorkers {
         }
     }
 
-    /// Returns the worker processes of this supervisor that have a QUIC inbox, each with that inbox.
+    /// Returns the worker processes of this supervisor that have an inbox for QUIC datagrams, each with the sending
+    /// endpoint of its inbox.
     pub(super) fn reachable(&self) -> Vec<(QuicProcess, BorrowedFd<'_>)> {
         self.processes.iter().filter_map(WorkerProcess::reachable).collect()
     }
 
-    /// Returns all worker processes that have a QUIC inbox, each with that inbox, including those of other supervisors.
+    /// Returns all worker processes that have an inbox for QUIC datagrams, each with the sending endpoint of its inbox,
+    /// including those of other supervisors.
     fn all_with<'a>(&'a self, peers: &'a PeerSupervisors) -> Vec<(QuicProcess, BorrowedFd<'a>)> {
         self.reachable().into_iter().chain(peers.processes()).collect()
     }

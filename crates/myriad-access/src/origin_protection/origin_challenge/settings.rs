@@ -8,7 +8,8 @@ use super::pass::PassRules;
 /// Parameters of `origin_challenge`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ChallengeConf {
-    /// Condition: a request needs a pass if this evaluates to a text that is neither empty nor `0`.
+    /// Condition: a request needs a pass if this evaluates to a text that is neither empty nor `0`, or cannot be
+    /// evaluated.
     pub when: Text,
     /// Requirements for passes.
     pub rules: PassRules,

@@ -8,7 +8,7 @@ pub(super) const CLASSES: usize = 4;
 pub(super) struct PriorityClass(u8);
 
 impl PriorityClass {
-    /// Class of requests to locations without `origin_priority`.
+    /// Class of requests to locations without `origin_priority`, or for which its value names no class.
     pub(super) const NORMAL: Self = Self(1);
     /// Lowest class, for example of requests that no client waits for.
     pub(super) const LAST: Self = Self(3);
