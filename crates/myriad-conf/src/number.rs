@@ -20,7 +20,7 @@ impl fmt::Display for NumberError {
     }
 }
 
-/// Parses a number that consists only of decimal digits; at most `i64::MAX`.
+/// Parses a number that consists only of decimal digits, at most `i64::MAX`; returns an error for any other text.
 pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
         return Err(NumberError::Invalid);
@@ -34,7 +34,8 @@ pub fn parse_number(text: &[u8]) -> Result<u64, NumberError> {
     }
 }
 
-/// Parses a size in bytes: a number, optionally followed by `k`, `m` or `g` in either case (powers of 1024).
+/// Parses a size in bytes: a number, optionally followed by `k`, `m` or `g` in either case (powers of 1024). Returns an
+/// error for any other text, and above `i64::MAX` bytes.
 pub fn parse_size(text: &[u8]) -> Result<u64, NumberError> {
     let shift = match text.last() {
         Some(b'k' | b'K') => 10,
@@ -63,7 +64,7 @@ const UNITS: [(&[u8], u64); 8] = [
 ];
 
 /// Parses a time such as `30`, `1h30m`, `1h 30m` or `500ms`, and returns milliseconds. Units must descend. A final
-/// number without a unit is in seconds.
+/// number without a unit is in seconds. Returns an error for any other text, and above `i64::MAX` milliseconds.
 pub fn parse_millis(text: &[u8]) -> Result<u64, NumberError> {
     let mut rest = text;
     let mut total: u64 = 0;
@@ -103,7 +104,7 @@ pub fn parse_time_ms(text: &str) -> Option<u64> {
     parse_millis(text.as_bytes()).ok()
 }
 
-/// Parses a time in the syntax of [`parse_millis`], but without the unit `ms`, and returns whole seconds.
+/// Parses a time in the syntax of [`parse_millis`], and returns seconds. Returns an error also for the unit `ms`.
 pub fn parse_seconds(text: &[u8]) -> Result<u64, NumberError> {
     if text.windows(2).any(|pair| pair == b"ms") {
         return Err(NumberError::Invalid);

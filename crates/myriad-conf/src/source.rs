@@ -9,10 +9,11 @@ use std::{
 
 /// Source of file contents and folder listings. The parser needs no other file access.
 pub trait Loader {
-    /// Returns the content of the file `path`.
+    /// Returns the content of the file `path`, or an error if it cannot be read.
     fn read(&self, path: &Path) -> io::Result<Vec<u8>>;
 
-    /// Returns the names in a folder, in any order, for `include` with `*`, `?` or `[…]`.
+    /// Returns the names in a folder, in any order, for `include` with `*`, `?` or `[…]`; an error if it cannot be
+    /// read.
     fn list(&self, folder: &Path) -> io::Result<Vec<OsString>>;
 }
 

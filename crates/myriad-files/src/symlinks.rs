@@ -55,7 +55,8 @@ impl PathResolution {
     }
 
     /// Opens the folder `path` as an `O_PATH` descriptor. Operations on names in it cannot be redirected by links that
-    /// are created in the path afterwards.
+    /// are created in the path afterwards. Returns errors of the system, and `ELOOP` or `ENOTDIR` for a link that the
+    /// rule rejects.
     pub fn folder(self, path: &[u8]) -> io::Result<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match self {
@@ -156,7 +157,8 @@ pub fn read_at(folder: impl AsFd, name: &[u8], limit: u64) -> io::Result<Vec<u8>
     read_limited(reopen_regular(&found)?, limit)
 }
 
-/// Opens a regular file for reading, given its `O_PATH` descriptor.
+/// Opens a regular file for reading, given its `O_PATH` descriptor. Fails with `InvalidInput` if it is not a regular
+/// file.
 fn reopen_regular(found: &File) -> io::Result<File> {
     if !found.metadata()?.is_file() {
         return Err(io::Error::new(io::ErrorKind::InvalidInput, "not a regular file"));
@@ -176,7 +178,8 @@ fn read_limited(file: File, limit: u64) -> io::Result<Vec<u8>> {
     Ok(contents)
 }
 
-/// Resolves `path`: the first `trusted` bytes by the kernel, then one component at a time.
+/// Resolves `path` to an `O_PATH` descriptor: the first `trusted` bytes by the kernel, which follows links, then one
+/// component at a time. Fails if `rule` rejects a link among these components.
 fn walk(path: &[u8], rule: LinkRule, trusted: usize) -> io::Result<OwnedFd> {
     let directory = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let (start, rest) = path.split_at(trusted);

@@ -54,13 +54,14 @@ pub enum Naming {
 }
 
 impl TempFile {
-    /// Creates a file without a name in `TMPDIR`, `/var/tmp` or `/tmp`.
+    /// Creates a file without a name in the first of `$TMPDIR`, `/var/tmp` and `/tmp` in which this is possible; fails
+    /// if it is possible in none.
     pub async fn create() -> io::Result<Self> {
         Self::create_in(None, Naming::Nameless).await
     }
 
     /// Creates a file in `folder`, with a name as `naming` specifies. If `folder` is `None`, same as [`Self::create`]:
-    /// the file has no name, whatever `naming` is.
+    /// the file has no name, whatever `naming` is. Fails if the file cannot be created.
     pub async fn create_in(folder: Option<&TempFolder>, naming: Naming) -> io::Result<Self> {
         let folder = folder.cloned();
         let made = spawn_blocking(move || match (folder, naming) {
@@ -127,7 +128,8 @@ pub struct TempFolder {
 }
 
 impl TempFolder {
-    /// Creates a file with the next unused number, and its missing folders.
+    /// Creates a file with the next unused number, and its missing folders. Returns the file and its path, or the error
+    /// of the system.
     fn create(&self) -> io::Result<(File, PathBuf)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         loop {
@@ -169,7 +171,7 @@ impl TempFolder {
 pub struct PendingRead(JoinHandle<io::Result<Bytes>>);
 
 impl PendingRead {
-    /// Returns the bytes once the read has finished.
+    /// Returns the bytes once the read has finished, or its error; pending until then.
     pub fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Result<Bytes, BodyError>> {
         let read = ready!(Pin::new(&mut self.0).poll(cx));
         let read = read.unwrap_or_else(|_| Err(io::Error::other("the read was cancelled")));
@@ -241,7 +243,8 @@ fn open(folder: &Path) -> io::Result<File> {
     }
 }
 
-/// Creates a named file and removes its name immediately, for file systems without `O_TMPFILE`.
+/// Creates a named file and removes its name immediately, for file systems without `O_TMPFILE`. Fails if either is not
+/// possible.
 fn open_and_unlink(folder: &Path) -> io::Result<File> {
     use std::hash::{BuildHasher, RandomState};
     let number = RandomState::new().hash_one(std::process::id());

@@ -251,8 +251,9 @@ fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Phase
     }
 }
 
-/// Checks whether a client may make this change: writing must be enabled and [`may_change`]. The body must be JSON: a
-/// page of another site may send a form, but JSON only after a preflight `OPTIONS`, which is not answered.
+/// Checks whether a client may make this change: writing must be enabled and [`may_change`] must permit it; otherwise
+/// returns a rejection with status 403. The body must be JSON, otherwise 415: a page of another site may send a form,
+/// but JSON only after a preflight `OPTIONS`, which is not answered.
 fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Result<(), ApiRejection> {
     if !rules.write {
         return Err(ApiRejection::new(
@@ -267,7 +268,7 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> 
 /// Checks whether a client may change data. It must be authenticated by a secret, a password or `auth_request`, because
 /// several clients may share an address. Without access rules in the location, only clients on loopback or a Unix
 /// socket are permitted. The host must be a name of this server, and the request must not originate from a page of
-/// another site.
+/// another site. Otherwise returns the rejection for the client.
 fn may_change(request: &Request, admitted: &ClientRights) -> Result<(), ApiRejection> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Without this check, a server in a container would accept changes from all clients of the container network.

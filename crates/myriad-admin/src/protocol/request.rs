@@ -190,7 +190,8 @@ impl fmt::Display for RequestError {
 impl std::error::Error for RequestError {}
 
 impl AdminRequest {
-    /// Parses and validates the JSON line of a request.
+    /// Parses the JSON line of a request. Returns an error if it is too long or invalid JSON, has unknown fields, or
+    /// contains invalid values.
     pub fn parse(line: &[u8]) -> Result<Self, RequestError> {
         let request: Self = read(line)?;
         match &request {
@@ -214,14 +215,16 @@ impl AdminRequest {
     }
 }
 
-/// Parses and validates a purge in the body of an HTTP API request.
+/// Parses a purge in the body of an HTTP API request. Returns an error if it is too long or invalid JSON, purges
+/// nothing, or contains more than [`MOST_PURGES`] purges or an empty value.
 pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
     let purge: PurgeRequest = read(body)?;
     purge.check()?;
     Ok(purge)
 }
 
-/// Parses and validates a change of an upstream group in the body of an HTTP API request.
+/// Parses a change of an upstream group in the body of an HTTP API request. Returns an error if it is too long or
+/// invalid JSON, or the name of the group or server is empty.
 pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError> {
     let change: UpstreamChange = read(body)?;
     change.check()?;

@@ -47,10 +47,10 @@ pub(crate) enum PurgeReach {
     Any,
 }
 
-/// Checks whether the request may purge. `from` are the permitted networks; `None` for Unix sockets, loopback and the
-/// addresses of this server, without a proxy. The request must not originate from a page of another site; without
-/// `from`, a GET or HEAD must also have no `Referer` of another host and, if it can purge more than a URL of its host,
-/// name a host of this server.
+/// Checks whether the request may purge; returns the reason if it may not. `from` are the permitted networks; `None`
+/// for Unix sockets, loopback and the addresses of this server, without a proxy. The request must not originate from a
+/// page of another site; without `from`, a GET or HEAD must also have no `Referer` of another host and, if it can purge
+/// more than a URL of its host, name a host of this server.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,
@@ -72,8 +72,8 @@ pub(crate) fn check_purge_access(
     }
 }
 
-/// Checks that a request, whose address has already been accepted, was not caused by a page of another site.
-/// `behind_proxy` is true if the request may have come through a proxy.
+/// Returns [`PurgeDenied::ForeignPage`] if a request, whose address has already been accepted, was caused by a page of
+/// another site. `behind_proxy` is true if the request may have come through a proxy.
 pub(crate) fn check_not_foreign_page(request: &Request, behind_proxy: bool) -> Result<(), PurgeDenied> {
     if foreign_page::is_foreign_page(request, behind_proxy) { Err(PurgeDenied::ForeignPage) } else { Ok(()) }
 }

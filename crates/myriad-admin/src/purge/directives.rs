@@ -93,6 +93,7 @@ fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
 }
 
 /// Parses `from` and its addresses, networks or `all`, from argument `at` on; `None` if there are no more arguments.
+/// Returns an error for other arguments.
 fn from(args: &mut Arguments<'_>, at: usize) -> Result<Option<Vec<Network>>, Diagnostic> {
     if args.len() == at {
         return Ok(None);

@@ -33,7 +33,8 @@ pub struct RequestedPurge {
     shown: Vec<u8>,
 }
 
-/// Returns whether `rules` make a request a purge request: by its method, or by a true condition.
+/// Returns whether `rules` make a request a purge request: by its method, or by a true condition. Returns an error if a
+/// condition cannot be evaluated.
 pub fn is_purge_request(request: &Request, frame: &mut Frame, rules: &PurgeRules) -> Result<bool, EvalError> {
     match &rules.when {
         PurgeWhen::Methods(methods) => Ok(has_listed_method(request, methods)),

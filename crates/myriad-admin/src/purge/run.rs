@@ -148,7 +148,7 @@ pub async fn run(
 }
 
 /// Executes the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one,
-/// and its soft ones into another.
+/// and its soft ones into another. Stops at the first purge that fails, and returns its error.
 pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), PurgeFailure> {
     for effect in [PurgeEffect::Remove, PurgeEffect::MakeStale] {
         let targets = commands
@@ -182,7 +182,7 @@ pub fn check(what: &PurgeTarget) -> Result<(), String> {
     if what.is_exact() || *what == PurgeTarget::All { Ok(()) } else { purge_predicate(what).map(drop) }
 }
 
-/// Executes a purge in one zone, like [`run`].
+/// Executes a purge in one zone, as [`run`] does in several zones.
 pub async fn run_in(
     zone: &PageZone,
     command: &PurgeCommand,
@@ -219,14 +219,15 @@ pub async fn invalidate(zone: &PageZone, urls: Vec<PurgeTarget>) -> Result<(), P
     Ok(())
 }
 
-/// Executes a purge that another node of the cluster has sent. It is not sent again.
+/// Executes and logs a purge that another node of the cluster has sent. It is not sent again.
 pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), PurgeFailure> {
     let applied = execute(zone, purge).await?;
     log_purge(zone, purge, PurgeSource::Cluster, &applied);
     Ok(())
 }
 
-/// Executes a purge, logs it, and sends it to the other nodes of the zone's cluster.
+/// Executes a purge, logs it, and sends it to the other nodes of the zone's cluster. If it fails, returns the error and
+/// logs nothing; a purge that is in effect but could not be saved is still sent.
 async fn run_published(
     zone: &PageZone,
     purge: &ZonePurge,
@@ -256,7 +257,8 @@ fn publish(
     Some(publisher.publish(zone.zone.name(), purge.encode(), is_durable))
 }
 
-/// Executes a purge in one zone of this node.
+/// Executes a purge in one zone of this node, without logging or sending it. Returns an error if its pattern is
+/// invalid, too many purges are in progress, or it could not be saved.
 async fn execute(zone: &PageZone, purge: &ZonePurge) -> Result<AppliedPurge, PurgeFailure> {
     let from = if purge.effect == PurgeEffect::MakeStale { stale_from() } else { 0 };
     let kind = purge.effect.kind();

@@ -80,7 +80,7 @@ fn invalid(word: &Word, what: &str) -> Diagnostic {
 
 /// Parses `header NAME VALUE`, a header field of each request to the collector. The name consists of letters, digits,
 /// `-`, `_` and `.`; it is converted to lower case and must not be one of [`OWN_FIELDS`] or start with `grpc-`. The
-/// value must be printable ASCII, so that it cannot contain a line break.
+/// value must be printable ASCII, so that it cannot contain a line break. Returns an error for any other line.
 fn header(line: &Node) -> Result<(String, String), Diagnostic> {
     let [name, value] = line.args.as_slice() else {
         return Err(arguments(line, "write `header X-API-Token \"value\";`"));
@@ -101,6 +101,7 @@ fn header(line: &Node) -> Result<(String, String), Diagnostic> {
 }
 
 /// Parses the argument of `endpoint`: `[(http|https)://]host:port[/path]`. A path of a single slash counts as no path.
+/// Returns an error for any other text.
 fn read_endpoint(word: &Word) -> Result<Endpoint, Diagnostic> {
     parse_endpoint(&word.text).ok_or_else(|| invalid(word, "endpoint").help(ENDPOINT))
 }

@@ -125,7 +125,7 @@ fn attribute(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses the name and the value of an attribute; the name must not be empty.
+/// Parses the name and the value of an attribute. Returns an error if the name is empty or not UTF-8.
 fn named(args: &mut Arguments<'_>) -> Result<(String, Text), Diagnostic> {
     let name = args.name(0)?;
     if name.is_empty() {

@@ -46,7 +46,7 @@ pub(crate) struct Propagation {
 /// Tracing settings of a level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct OtelSettings {
-    /// `otel_exporter`: collector of the spans; only in `http`.
+    /// `otel_exporter`: collector of the spans; only in `http`. `None` if not set.
     pub exporter: Option<ExporterConf>,
     /// `otel_service_name`: name of this service in spans; `None` for the attribute `service.name` of `resource`, or
     /// without it `unknown_service:myriad`.

@@ -35,7 +35,7 @@ pub struct LocationConf {
     pub rewrite: Vec<RewriteStep>,
     /// Nested locations, in source order.
     pub locations: Vec<LocationConf>,
-    /// `limit_except` block, if any.
+    /// `limit_except` block; `None` if the location has none.
     pub limit_except: Option<LimitExcept>,
     /// Position from the `location` word to the last byte of the pattern.
     pub span: Span,

@@ -37,10 +37,10 @@ use crate::{diagnostic::Diagnostic, settings::Settings};
 pub struct Model {
     /// Directives outside `http`.
     pub main: MainConf,
-    /// The `http` block, if any.
+    /// The `http` block; `None` if the configuration has none.
     pub http: Option<HttpConf>,
-    /// The `stream` block, if any. It has the same type as `http`, with its own servers (without locations), variables,
-    /// upstream groups and log formats.
+    /// The `stream` block; `None` if the configuration has none. It has the same type as `http`, with its own servers
+    /// (without locations), variables, upstream groups and log formats.
     pub stream: Option<HttpConf>,
     /// Warnings and hints about the configuration. Warnings are shown at start and by `-t`, hints only by `-t`.
     pub warnings: Vec<Diagnostic>,

@@ -73,7 +73,7 @@ impl<'a> Arguments<'a> {
             .help(format!("it must be {must_be}"))
     }
 
-    /// Returns an argument as text, which may contain variables.
+    /// Returns an argument as text, which may contain variables. Never fails.
     pub fn text(&self, index: usize) -> Result<Text, Diagnostic> {
         Ok(self.node.args[index].to_text())
     }
@@ -86,7 +86,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Parses an argument `$name` and returns the name without `$`.
+    /// Parses an argument `$name` and returns the name without `$`. Returns an error if there is no `$` or name.
     pub fn variable(&self, index: usize) -> Result<Text, Diagnostic> {
         let mut text = self.node.args[index].to_text();
         let name = text.value.strip_prefix(b"$").unwrap_or_default();
@@ -99,13 +99,13 @@ impl<'a> Arguments<'a> {
         Ok(text)
     }
 
-    /// Parses an argument `on` (true) or `off` (false).
+    /// Parses an argument `on` (true) or `off` (false), case-insensitively. Returns an error for other words.
     pub fn flag(&self, index: usize) -> Result<bool, Diagnostic> {
         self.choice(index, &[("on", true), ("off", false)])
     }
 
     /// Parses an argument that is one of the words in `choices`, case-insensitively as in nginx, and returns the value
-    /// of the word.
+    /// of the word. Returns an error for other words.
     pub fn choice<T: Copy>(&self, index: usize, choices: &[(&str, T)]) -> Result<T, Diagnostic> {
         let word = self.bytes(index);
         let found = choices.iter().find(|(name, _)| word.eq_ignore_ascii_case(name.as_bytes()));
@@ -115,49 +115,54 @@ impl<'a> Arguments<'a> {
         })
     }
 
-    /// Parses an argument as a number.
+    /// Parses an argument as a number, at most `i64::MAX`; returns an error if it is not one.
     pub fn number(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, &NUMBER, parse_number)
     }
 
-    /// Parses an argument as a 32-bit number.
+    /// Parses an argument as a 32-bit number; returns an error if it is not one.
     pub fn count(&self, index: usize) -> Result<u32, Diagnostic> {
         self.small(index, 0)
     }
 
-    /// Parses an argument as a size with an optional `k`, `m` or `g`, and returns bytes.
+    /// Parses an argument as a size with an optional `k`, `m` or `g`, and returns bytes; returns an error if it is not
+    /// one.
     pub fn size(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, &SIZE, parse_size)
     }
 
-    /// Parses an argument as a time and returns milliseconds. A number without a unit is in seconds.
+    /// Parses an argument as a time and returns milliseconds; returns an error if it is not one. A number without a
+    /// unit is in seconds.
     pub fn millis(&self, index: usize) -> Result<u64, Diagnostic> {
         self.read(index, 0, &TIME, parse_millis)
     }
 
-    /// Parses the 32-bit number after the first `skip` bytes of an argument, as in `weight=5`.
+    /// Parses the 32-bit number after the first `skip` bytes of an argument, as in `weight=5`; returns an error if it
+    /// is not one.
     pub fn small(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let number = self.read(index, skip, &NUMBER, parse_number)?;
         u32::try_from(number).map_err(|_| self.invalid(index, "less than 4294967296"))
     }
 
-    /// Parses the number after the first `skip` bytes of an argument, as in `max=5`.
+    /// Parses the number after the first `skip` bytes of an argument, as in `max=5`; returns an error if it is not one.
     pub fn number_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, &NUMBER, parse_number)
     }
 
-    /// Parses the size after the first `skip` bytes of an argument, as in `size=10m`, and returns bytes.
+    /// Parses the size after the first `skip` bytes of an argument, as in `size=10m`, and returns bytes; returns an
+    /// error if it is not one.
     pub fn size_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, &SIZE, parse_size)
     }
 
-    /// Parses the time after the first `skip` bytes of an argument, as in `inactive=60s`, and returns milliseconds.
+    /// Parses the time after the first `skip` bytes of an argument, as in `inactive=60s`, and returns milliseconds;
+    /// returns an error if it is not one.
     pub fn millis_after(&self, index: usize, skip: usize) -> Result<u64, Diagnostic> {
         self.read(index, skip, &TIME, parse_millis)
     }
 
     /// Parses the percentage after the first `skip` bytes of an argument, as in `sample=1%`, and returns millionths.
-    /// The percentage is rounded to four decimals, and must then be from 0.0001% to 100%.
+    /// Returns an error unless the percentage, rounded to four decimals, is from 0.0001% to 100%.
     pub fn millionths_after(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let percent = self.bytes(index)[skip..].strip_suffix(b"%");
         let number = percent.and_then(|number| std::str::from_utf8(number).ok()?.parse::<f64>().ok());
@@ -167,7 +172,7 @@ impl<'a> Arguments<'a> {
         }
     }
 
-    /// Parses an argument as a number from `low` to `high`, inclusive.
+    /// Parses an argument as a number from `low` to `high`, inclusive; returns an error if it is not one.
     pub fn within(&self, index: usize, low: u8, high: u8) -> Result<u8, Diagnostic> {
         let number = u8::try_from(self.number(index)?).ok().filter(|number| (low..=high).contains(number));
         number.ok_or_else(|| self.invalid(index, format!("between {low} and {high}")))

@@ -48,7 +48,8 @@ fn lines<'a>(args: &Arguments<'a>) -> &'a [Node] {
     args.node.block.as_deref().unwrap_or_default()
 }
 
-/// Returns the value of a line in a `map`, `geo` or similar block, which must have exactly one value and no block.
+/// Returns the value of a line in a `map`, `geo` or similar block. Returns an error unless the line has exactly one
+/// value and no block.
 fn value_of<'n>(line: &'n Node, block: &str) -> Result<&'n Word, Diagnostic> {
     match line.args.as_slice() {
         [value] if line.block.is_none() => Ok(value),
@@ -185,7 +186,7 @@ fn geo_line(geo: &mut GeoConf, line: &Node) -> SetterResult {
 }
 
 /// Parses an entry of a `geo` block: a range of addresses if `ranges` is true, otherwise a network. Returns its first
-/// and last address.
+/// and last address, or an error if it is invalid.
 fn range(word: &Word, ranges: bool) -> Result<(IpAddr, IpAddr), Diagnostic> {
     let invalid = || {
         let text = String::from_utf8_lossy(&word.text);

@@ -8,7 +8,8 @@ use crate::{
     text::Text,
 };
 
-/// Parses the arguments of an `if` directive, which the lexer has split at spaces.
+/// Parses the arguments of an `if` directive, which the lexer has split at spaces. Returns an error if they are not a
+/// condition in parentheses.
 pub(crate) fn parse_condition(node: &Node) -> Result<ConditionConf, Diagnostic> {
     let invalid = |span: Span| {
         Diagnostic::error(span, "invalid condition").help(

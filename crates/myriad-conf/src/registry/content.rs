@@ -316,7 +316,8 @@ fn output_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRe
     Ok(())
 }
 
-/// Returns the argument of a directive as text: variables that evaluate to a size, or the size in bytes.
+/// Returns the argument of a directive as text: variables that evaluate to a size, or the size in bytes. Returns an
+/// error for an invalid size without variables.
 pub(super) fn size_text(args: &Arguments<'_>, index: usize) -> Result<Text, crate::diagnostic::Diagnostic> {
     let text = args.text(index)?;
     if text.has_variables() {

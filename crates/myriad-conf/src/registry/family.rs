@@ -23,11 +23,11 @@ pub struct DirectiveFamily {
     /// Directives whose names start with the prefix of a protocol. Those of a feature exist for each protocol that
     /// supports them; those of a protocol only for that protocol.
     pub of_origins: &'static [FamilyRow],
-    /// Function that checks each complete location or `if`, if any.
+    /// Function that checks each complete location or `if`; `None` if there is nothing to check.
     pub(crate) examine_block: Option<ExamineBlock>,
-    /// Function that checks each location, if any.
+    /// Function that checks each location; `None` if there is nothing to check.
     pub(crate) examine_location: Option<ExamineLocation>,
-    /// Function that checks the complete `http` block, if any.
+    /// Function that checks the complete `http` block; `None` if there is nothing to check.
     pub(crate) examine_http: Option<ExamineHttp>,
 }
 

@@ -51,7 +51,8 @@ impl Arguments<'_> {
         Ok(check)
     }
 
-    /// Parses the argument `type=grpc`, or a `grpc_…` argument after it.
+    /// Parses the argument `type=grpc`, or a `grpc_…` argument after it. Returns an error for other arguments, and for
+    /// a `grpc_…` argument before `type=grpc`.
     fn word_of_grpc_health(&self, check: &mut HealthCheck, index: usize) -> Result<(), Diagnostic> {
         let word = self.bytes(index);
         if word == b"type=grpc" {

@@ -312,7 +312,8 @@ pub fn module_of_variable(name: &str) -> Option<(&'static str, &'static str)> {
     of_family(name).map(|known| (known.module, known.reason))
 }
 
-/// Returns the entry of a name that is not in [`GROUPS`] by its prefix or suffix; its `name` is empty.
+/// Returns the entry of a name that is not in [`GROUPS`] by its prefix or suffix, with an empty `name`; `None` if none
+/// matches.
 fn of_family(name: &str) -> Option<KnownDirective> {
     if !name.bytes().all(|byte| matches!(byte, b'a'..=b'z' | b'0'..=b'9' | b'_')) {
         return None;

@@ -6,7 +6,7 @@ use super::directive::Arguments;
 use crate::{diagnostic::Diagnostic, settings::Network};
 
 /// Parses `text` as `all`, `unix:`, an address, or an address with a prefix length or netmask. Bits beyond the prefix
-/// cause a warning at the argument `index`.
+/// cause a warning at the argument `index`, any other text an error.
 pub fn network(args: &mut Arguments<'_>, index: usize, text: &[u8]) -> Result<Network, Diagnostic> {
     match text {
         b"all" => return Ok(Network::All),

@@ -111,7 +111,8 @@ fn learn(args: &Arguments<'_>) -> Result<StickyLearn, Diagnostic> {
     Ok(StickyLearn { create, lookup, zone, zone_size, timeout, at_head })
 }
 
-/// Parses the variable after `create=` or `lookup=`; the text includes the `$`.
+/// Parses the variable after `create=` or `lookup=`; the text includes the `$`. Returns an error unless it starts with
+/// `$` and has no second `$`.
 fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text, Diagnostic> {
     let mut text = args.text(index)?;
     text.value.drain(..=parameter.len());
@@ -123,7 +124,8 @@ fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text,
     Ok(text)
 }
 
-/// Parses the name and the size, in bytes, after `zone=`.
+/// Parses the name and the size, in bytes, after `zone=`. Returns an error if the name is empty, or the size is invalid
+/// or below [`SMALLEST_ZONE`].
 fn session_zone(args: &Arguments<'_>, index: usize) -> Result<(String, u64), Diagnostic> {
     let word = String::from_utf8_lossy(args.bytes(index)).into_owned();
     let (name, _) = word["zone=".len()..].split_once(':').unwrap_or_default();

@@ -14,6 +14,7 @@ const LONGEST_TAG: usize = 32;
 const PORT: u16 = 514;
 
 /// Parses the syslog server and its parameters in an argument; `None` if the argument does not start with `syslog:`.
+/// Returns an error without a valid `server=` or with a second one, and for an invalid or unknown parameter.
 pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogConf>, Diagnostic> {
     let Some(rest) = args.bytes(index).strip_prefix(b"syslog:") else { return Ok(None) };
     let Ok(rest) = std::str::from_utf8(rest) else { return Err(args.invalid(index, "text in UTF-8")) };

@@ -304,8 +304,8 @@ pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result
     if tls12 || tls13 { Ok((tls12, tls13)) } else { Err(args.invalid(0, "TLSv1.2, TLSv1.3 or both")) }
 }
 
-/// Parses the arguments of `ssl_certificate_cache` or `*_ssl_certificate_cache`: `off` (`None`), or `max=N` with
-/// optional `inactive=` and `valid=`.
+/// Parses the arguments of `ssl_certificate_cache` or `*_ssl_certificate_cache`: `off` (`None`), or `max=N` above 0
+/// with optional `inactive=` and `valid=`. Returns an error for other arguments.
 pub(super) fn cache_of_certificates(args: &Arguments<'_>) -> Result<Option<CertificateCache>, Diagnostic> {
     const MUST_BE: &str = "off, or max=number [inactive=time] [valid=time]";
     if args.len() == 1 && args.bytes(0) == b"off" {

@@ -221,6 +221,7 @@ fn server(upstream: &mut UpstreamConf, args: &mut Arguments<'_>) -> SetterResult
 }
 
 /// Parses the name after `service=`, such as `http` or `_http._tcp`, which precedes the host name in the DNS query.
+/// Returns an error if it is empty or contains anything except ASCII letters, digits, `-`, `_` and `.`.
 fn service(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let service = String::from_utf8_lossy(&args.bytes(index)[8..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte);
@@ -248,7 +249,8 @@ fn check_service(server: &UpstreamServer, args: &Arguments<'_>) -> SetterResult 
     Ok(())
 }
 
-/// Parses the name after `route=`: 1 to 32 printable ASCII characters that are valid in a cookie.
+/// Parses the name after `route=`. Returns an error unless it has 1 to 32 printable ASCII characters that are valid in
+/// a cookie.
 fn route(args: &Arguments<'_>, index: usize) -> Result<String, Diagnostic> {
     let route = String::from_utf8_lossy(&args.bytes(index)[6..]).into_owned();
     let is_plain = |byte: u8| byte.is_ascii_graphic() && !b";,\"\\".contains(&byte);
@@ -288,7 +290,7 @@ fn unknown_parameter(args: &Arguments<'_>, index: usize) -> Diagnostic {
     )
 }
 
-/// Parses an argument `address[:port]` or `unix:PATH`; the default port is 80.
+/// Parses an argument `address[:port]` or `unix:PATH`; the default port is 80. Returns an error for any other text.
 pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddress, Diagnostic> {
     let word = args.bytes(index);
     if let Some(path) = word.strip_prefix(b"unix:").filter(|path| !path.is_empty()) {

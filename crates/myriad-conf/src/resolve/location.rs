@@ -28,7 +28,8 @@ pub(super) enum AppliedDirective {
     LimitExcept,
 }
 
-/// Applies a directive of a server, location or `if` to its settings, or parses it as a rewrite step.
+/// Applies a directive of a server, location or `if` to its settings, or parses it as a rewrite step; `if` and
+/// `limit_except` blocks are only identified. Returns an error if the arguments are invalid.
 pub(super) fn apply_or_step(
     settings: &mut Settings,
     args: &mut Arguments<'_>,
@@ -236,6 +237,7 @@ const METHODS: [&str; 15] = [
 ];
 
 /// Parses `[= | ~ | ~* | ^~] pattern`, with the modifier as a separate word or at the start of the pattern, or `@name`.
+/// Returns an error for an unknown modifier, or without a pattern.
 fn read_matcher(node: &Node) -> Result<(Matcher, Text), Diagnostic> {
     let matcher = |modifier: &[u8]| match modifier {
         b"=" => Some(Matcher::Exact),

@@ -73,7 +73,8 @@ fn words(list: &str) -> impl Iterator<Item = (&str, bool)> {
     })
 }
 
-/// Parses a protocol version into a number that can be compared: 0 for SSLv3, 3 for TLS 1.2, 4 for TLS 1.3.
+/// Parses a protocol version into a number that can be compared: 0 for SSLv3, 3 for TLS 1.2, 4 for TLS 1.3. Returns an
+/// error for an unknown version.
 fn version(word: &str, value: &Text) -> Result<TlsVersion, Diagnostic> {
     Ok(match word {
         "SSLv3" => 0,

@@ -95,12 +95,12 @@ pub struct OriginBufferingSettings {
     /// `*_buffers`: number and size of buffers; with `*_buffer_size`, their total limits the response data in memory
     /// that is read ahead of the client.
     pub buffers: Buffers,
-    /// `*_busy_buffers_size`; without effect.
+    /// `*_busy_buffers_size` in bytes, without effect; `None` if not set.
     pub busy_size: Option<u64>,
     /// `*_max_temp_file_size`: maximum size of a temporary file for response data, in bytes; 0 disables temporary
     /// files.
     pub max_file_size: u64,
-    /// `*_temp_file_write_size`; without effect.
+    /// `*_temp_file_write_size` in bytes, without effect; `None` if not set.
     pub file_write_size: Option<u64>,
     /// `*_limit_rate`: maximum rate in bytes per second for reading a response ahead of the client or into the cache,
     /// may contain variables; `0` for no limit.

@@ -112,7 +112,7 @@ impl CompileEnvironment<'_> {
         }
     }
 
-    /// Compiles the `stream` block, if it exists.
+    /// Compiles the `stream` block; `None` if the model has none. Returns all errors of the block.
     #[cfg(feature = "stream")]
     fn stream(&mut self, model: &Model) -> Result<Option<Arc<StreamRuntime>>, Vec<Diagnostic>> {
         stream::stream(model, self.for_stream())
@@ -126,7 +126,8 @@ impl CompileEnvironment<'_> {
     }
 }
 
-/// Compiles the model only to find errors in the texts of directives (templates, regexes, certificates).
+/// Compiles the model only to find errors in the texts of directives (templates, regexes, certificates), and returns
+/// them.
 ///
 /// `folder` is that of the main configuration file. `tls_files` contains the files required by
 /// [`myriad_tls::tls_files`].
@@ -178,7 +179,7 @@ fn join_results<A, B>(
     }
 }
 
-/// Compiles the `http` block of a model; without the block, an empty one.
+/// Compiles the `http` block of a model; without the block, an empty one. Returns all errors of the block.
 pub(crate) fn compile(
     model: &Model,
     surroundings: CompileEnvironment<'_>,
@@ -424,6 +425,7 @@ struct FinishedScripts {
 
 /// Finishes the scripts of the configuration. Sets for which places (compiled levels) a stored routing result may
 /// replace the rules (shortcut): not for those in the ranges `judging`, whose servers verify client certificates.
+/// Returns the errors of the scripts.
 fn finish_scripts(
     scripts: Compiler<VariableNames>,
     places: &mut [Place],

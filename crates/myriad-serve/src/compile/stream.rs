@@ -7,7 +7,7 @@ use myriad_origin::stream::{StreamCompileInputs, StreamRuntime};
 
 use crate::features::resolver;
 
-/// Compiles the `stream` block; `None` if the model has none.
+/// Compiles the `stream` block; `None` if the model has none. Returns all errors of the block.
 pub(super) fn stream(
     model: &Model,
     around: StreamCompileInputs<'_>,

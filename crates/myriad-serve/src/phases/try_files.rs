@@ -52,7 +52,8 @@ pub(crate) fn run(exchange: &mut Exchange) -> Option<PhaseStep> {
 }
 
 /// Tests the names of `try_files` in the file system, or in the cache of file metadata, and returns the first that
-/// exists. A named location counts as existing if it has content ([`named_location_has_content`]).
+/// exists; stores the result if it depends on the URI only. Returns an error if a name cannot be evaluated. A named
+/// location counts as existing if it has content ([`named_location_has_content`]).
 fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<TryFilesResult, EvalError> {
     let mut tried = TryFilesResult { candidate: None, until_ms: u64::MAX };
     for (index, candidate) in rules.candidates.iter().enumerate() {
@@ -76,7 +77,8 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
 
 /// Returns whether a name of `try_files` exists in the folder of a location, as a directory or as a file. Within a
 /// named location that is a candidate itself, a `.gz` file does not exist for a client that does not accept gzip.
-/// Reduces `until_ms` to the time until which cached file metadata makes the result valid.
+/// Reduces `until_ms` to the time until which cached file metadata makes the result valid. Returns an error if the name
+/// cannot be evaluated.
 fn exists_in_place(
     exchange: &mut Exchange,
     place: &Place,
@@ -109,7 +111,7 @@ fn exists_in_place(
 }
 
 /// Returns whether a named location has content: its `try_files` finds a name before the last parameter, or it has no
-/// `try_files`. False if there is no location with this name.
+/// `try_files`. False if there is no location with this name. Returns an error if a name cannot be evaluated.
 fn named_location_has_content(
     exchange: &mut Exchange,
     name: &[u8],
@@ -147,6 +149,7 @@ fn accepts_gzip(request: &Request) -> bool {
 
 /// Sets the URI to the name of `try_files` that was found, without `.gz` if the location was a candidate of another
 /// `try_files`. Below a `root`, the name `/` is empty: the content handler redirects the client to `/`, as in nginx.
+/// Returns an error if the name cannot be evaluated.
 fn use_candidate(exchange: &mut Exchange, place: &Place, template: &Template) -> Result<(), EvalError> {
     let Exchange { request, frame } = exchange;
     exchange_buffers::with_buffer(|uri| {

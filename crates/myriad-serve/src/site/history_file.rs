@@ -52,6 +52,7 @@ pub(super) struct HistoryFile {
 impl HistoryFile {
     /// Opens and locks the file and reads the history. Returns `Ok(None)` while another process has locked the file. A
     /// damaged file is renamed to `*.damaged` and replaced by an empty one, or overwritten if it cannot be renamed.
+    /// Fails if it cannot be opened, read or written, or is not a regular file.
     pub(super) fn open(path: &Path, log: &ErrorLog) -> io::Result<Option<(Self, History)>> {
         let mut file = open_file(path)?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {

@@ -34,7 +34,8 @@ struct ObservedConfig {
 }
 
 impl ObserverHandle {
-    /// Starts the observer thread. The history file is loaded before this returns.
+    /// Starts the observer thread. The history file is loaded before this returns. Fails if the thread cannot be
+    /// started.
     pub(super) fn begin(
         sight: Arc<SiteObservation>,
         runtime: &Arc<Runtime>,

@@ -76,7 +76,7 @@ pub(super) struct SiteState {
     pub quic: Quic,
     /// Current configuration, compiled.
     pub runtime: Arc<Runtime>,
-    /// Compiled `stream` block of the current configuration, if any.
+    /// Compiled `stream` block of the current configuration; `None` if it has none.
     pub streams: Option<Arc<StreamRuntime>>,
     /// Worker threads; empty after the shutdown.
     pub workers: Vec<WorkerThread>,

@@ -17,7 +17,7 @@ pub(super) enum WorkerCommand {
     Run {
         /// Compiled `http` block of the configuration.
         runtime: Arc<Runtime>,
-        /// Compiled `stream` block of the configuration, if any.
+        /// Compiled `stream` block of the configuration; `None` if it has none.
         streams: Option<Arc<StreamRuntime>>,
         /// TCP and Unix sockets on which connections are accepted.
         sockets: Vec<ListenSocket>,

@@ -169,7 +169,7 @@ fn start_service(
     (Rc::clone(&service), ConnectionWorker::new(service, state.connection_limiter.clone()))
 }
 
-/// Starts the task that refreshes pages without a request, on the first worker only.
+/// Starts the task that refreshes pages without a request; on workers other than the first, returns `None`.
 fn start_refreshing(service: &Rc<SiteService>, state: &WorkerState) -> Option<WorkerTask> {
     let refreshed = || myriad_net::spawn_vital(service, "refresh", refresh_ahead(Rc::clone(service)));
     (state.number == 0).then(|| WorkerTask(refreshed()))
@@ -238,6 +238,7 @@ impl Drop for WorkerTask {
 }
 
 /// Starts receiving from the UDP sockets of the `stream` block, and returns the tasks; none without a `stream` block.
+/// Fails if a socket cannot be used.
 fn receive_datagrams(
     service: &Rc<SiteService>,
     streams: Option<&Rc<WorkerStreams>>,
@@ -278,8 +279,8 @@ fn start_health_checks(site: &Rc<Generation>, streams: Option<&Rc<WorkerStreams>
     }
 }
 
-/// Accepts connections on the sockets of a configuration. The caller drops the previous sockets once this has
-/// succeeded.
+/// Accepts connections on the sockets of a configuration. Fails if one of them cannot be used. The caller drops the
+/// previous sockets once this has succeeded.
 fn accept(
     worker: &ConnectionWorker<SiteService>,
     sockets: Vec<ListenSocket>,

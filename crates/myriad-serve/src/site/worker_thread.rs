@@ -22,7 +22,7 @@ pub(super) struct WorkerThread {
 }
 
 impl WorkerThread {
-    /// Starts the worker `index`, which waits for its first command.
+    /// Starts the worker `index`, which waits for its first command. Fails if the thread cannot be started.
     pub(super) fn spawn(index: usize, shared: WorkerShared) -> std::io::Result<Self> {
         let (orders, inbox) = channel::unbounded_channel();
         let counters = Arc::clone(&shared.all_counters[index]);

@@ -145,7 +145,7 @@ pub struct PurgeEvent {
     pub at_least: bool,
     /// Sequence number of the purge in its zone; for the kind `changed`, a time in milliseconds.
     pub number: u64,
-    /// Changed text; for entries of the kind `changed` only.
+    /// Changed text; `None` except for entries of the kind `changed`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<TextChangeReport>,
 }

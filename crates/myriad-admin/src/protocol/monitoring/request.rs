@@ -14,9 +14,9 @@ pub struct LiveRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct TopsRequest {
-    /// `requests`, `misses`, `slow` or `bytes`; defaults to `requests`.
+    /// Ranking: `requests`, `misses`, `slow` or `bytes`; `None` for `requests`.
     pub by: Option<String>,
-    /// Maximum number of pages, 1 to 200; defaults to 20.
+    /// Maximum number of pages, 1 to 200; `None` for 20.
     pub limit: Option<u64>,
 }
 
@@ -24,9 +24,9 @@ pub struct TopsRequest {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct HistoryRequest {
-    /// Length of the range in seconds, up to now: 1 to 1,209,600 (two weeks); defaults to an hour.
+    /// Length of the range in seconds, up to now: 1 to 1,209,600 (two weeks); `None` for an hour.
     pub range: Option<u64>,
-    /// Step in seconds: 10, 60 or 600; defaults to the finest that covers the range.
+    /// Step in seconds: 10, 60 or 600; `None` for the finest that covers the range.
     pub step: Option<u64>,
 }
 
@@ -36,7 +36,7 @@ pub struct HistoryRequest {
 pub struct PurgesRequest {
     /// Name of the cache zone; `None` for all.
     pub zone: Option<String>,
-    /// Maximum number of purges, 1 to 1,000; defaults to 100.
+    /// Maximum number of purges, 1 to 1,000; `None` for 100.
     pub limit: Option<u64>,
 }
 
@@ -51,7 +51,7 @@ pub struct TagsRequest {
     pub matching: Option<String>,
     /// URL of a page, of which only the tags are returned; `None` for all pages.
     pub page: Option<String>,
-    /// Maximum number of tags, 1 to 1,000; defaults to 100.
+    /// Maximum number of tags, 1 to 1,000; `None` for 100.
     pub limit: Option<u64>,
 }
 

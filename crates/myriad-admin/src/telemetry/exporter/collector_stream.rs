@@ -27,7 +27,7 @@ pub(super) struct DeadlineSocket {
 }
 
 impl DeadlineSocket {
-    /// Returns the time left until the deadline, or `TimedOut` if it has passed.
+    /// Returns the time left until the deadline, never `None`; the error `TimedOut` if it has passed.
     fn left(&self) -> io::Result<Option<Duration>> {
         let left = self.end.saturating_duration_since(Instant::now());
         if left.is_zero() { Err(io::ErrorKind::TimedOut.into()) } else { Ok(Some(left)) }

@@ -48,7 +48,7 @@ impl TrustedAuthorities {
         &self.certificates
     }
 
-    /// Returns the TLS client configuration, which offers only HTTP/2.
+    /// Returns the TLS client configuration with these authorities, which offers only HTTP/2.
     pub(super) fn tls_client_config(&self) -> Result<Arc<ClientConfig>, rustls::Error> {
         let provider = Arc::new(aws_lc_rs::default_provider());
         let builder = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;

@@ -79,8 +79,8 @@ struct WatchedConfig {
 }
 
 impl MemoryWatcherHandle {
-    /// Starts the memory watcher thread. If the memory in use cannot be read, the limit is not enforced, which is
-    /// logged.
+    /// Starts the memory watcher thread. If the memory in use cannot be read, starts no thread and logs that the limit
+    /// is not enforced (unless it is off). Fails if the thread cannot be started.
     pub(in crate::site) fn begin(
         subject: WatchedResources,
         runtime: &Arc<Runtime>,
