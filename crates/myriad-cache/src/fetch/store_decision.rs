@@ -255,10 +255,11 @@ fn unshared_confirmation(
 /// Releases the waiters for a response that is not stored. Removes the stored page if the response shows that the page
 /// is no longer valid, unless `*_cache_use_stale` names the status.
 ///
-/// - If a usable page is stored, and `*_cache_use_stale` names the status, the waiters get their stale pages. -
-/// Otherwise, if the response is refused because of this client's request, the waiters claim the page again. -
-/// Otherwise, for a status of 500 or above, the waiters get their stale pages or the status. - Otherwise each waiter
-/// sends its own request, and for `pass_ms` milliseconds from `now`, requests for the page do not wait for each other.
+/// - If a usable page is stored, and `*_cache_use_stale` names the status, the waiters get their stale pages.
+/// - Otherwise, if the response is refused because of this client's request, the waiters claim the page again.
+/// - Otherwise, for a status of 500 or above, the waiters get their stale pages or the status.
+/// - Otherwise each waiter sends its own request, and for `pass_ms` milliseconds from `now`, requests for the page do
+///   not wait for each other.
 fn reject_response(
     exchange: &mut Exchange,
     CacheContext { origin, cache }: CacheContext<'_>,

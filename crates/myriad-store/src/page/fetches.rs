@@ -24,7 +24,7 @@ pub struct FetchLimiter {
     queue: AtomicUsize,
     running: AtomicUsize,
     waiters: WaitQueue,
-    /// Limits log messages about a full queue to one per second.
+    /// Limits log messages about fetches that got no permit to one per second.
     pub log_limit: LogRateLimit,
 }
 

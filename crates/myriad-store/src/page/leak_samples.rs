@@ -35,7 +35,8 @@ const HOUR_MS: f64 = 3_600_000.0;
 /// Reason for the check of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleCause {
-    /// The page was requested for the second time since it was stored.
+    /// The page had its second hit since it was stored, or a later hit (below 64) at which a check that could not be
+    /// started is tried again.
     SecondHit,
     /// The page is checked as part of a continuous sample. The number is the share of the stored pages that may be
     /// checked per hour, in millionths.

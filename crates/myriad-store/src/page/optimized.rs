@@ -16,7 +16,7 @@ pub struct OptimizedCounts {
     pub bytes_saved: AtomicU64,
     /// Number of copies of images.
     pub image_copies: AtomicU64,
-    /// Number of images without a copy: it would not be smaller, or may look different.
+    /// Number of images without a copy: it would not be smaller, may look different, or could not be made.
     pub images_unchanged: AtomicU64,
     /// Number of bytes by which the copies are shorter than the images.
     pub image_bytes_saved: AtomicU64,

@@ -99,7 +99,8 @@ impl<M: Metadata> Zone<M> {
         Some(self.tier()?.disk.limits())
     }
 
-    /// Returns the path of an object's file; `None` if no file of it is known.
+    /// Returns the path of the file with an object's key and variant; `None` if none is known. The file may contain the
+    /// object of another fetch.
     pub fn file_of(&self, object: &Object<M>) -> Option<PathBuf> {
         let tier = self.tier()?;
         let variant = object.selection().map(|selection| &selection.variant[..]);
