@@ -123,8 +123,10 @@ pub struct ErrorLog {
 
 /// Message to be written to several targets.
 struct ErrorMessage {
+    /// Time of the message, in milliseconds since the Unix epoch.
     now_ms: u64,
     level: LogLevel,
+    /// Number of the client connection; `None` for a message without one.
     connection: Option<u64>,
     /// Message, followed by the request context.
     text: String,

@@ -10,8 +10,10 @@ use crate::local_time;
 
 /// Fields of a JSON error log line before the message.
 pub(crate) struct JsonLineHead {
+    /// Time of the message, in seconds since the Unix epoch.
     pub(crate) now_s: u64,
     pub(crate) level: LogLevel,
+    /// Number of the client connection; `None` for a message without one.
     pub(crate) connection: Option<u64>,
     /// Number of suppressed repetitions of the message; `None` unless the line reports them.
     pub(crate) repeated: Option<u64>,

@@ -17,6 +17,7 @@ static NEXT: AtomicU32 = AtomicU32::new(0);
 /// File opened for appending, shared by all logs with its path.
 #[derive(Debug)]
 pub struct LogFile {
+    /// Number of the file in its process, never reused.
     number: u32,
     path: PathBuf,
     /// Locked only to get or replace the descriptor, not during writes, so that a slow disk does not block reopening.

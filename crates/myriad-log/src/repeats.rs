@@ -29,7 +29,9 @@ pub(crate) struct RepeatedMessages {
 
 #[derive(Debug)]
 struct RecentMessage {
+    /// Hash of the message.
     hash: u64,
+    /// Start of the current interval of the message in milliseconds.
     began_ms: u64,
     /// Number of occurrences of the message in the current interval, written or suppressed.
     count: u64,

@@ -39,11 +39,15 @@ const LEAST_CLIENTS: usize = 64;
 pub struct ConnectionLimiter(Rc<LimiterState>);
 
 struct LimiterState {
+    /// Maximum number of slots in use.
     capacity: usize,
+    /// Number of slots in use.
     used: Cell<usize>,
     /// Client connections, each at the index stored in its [`ClientGuard`]; `None` for an unused index.
     clients: RefCell<Vec<Option<LimiterClient>>>,
+    /// Unused indexes of `clients`.
     free: RefCell<Vec<usize>>,
+    /// Number of client connections.
     open: Cell<usize>,
     changed: Notify,
     /// Candidates for eviction with their activity at the time of the scan; the last one in the list is evicted next.
@@ -387,6 +391,7 @@ impl Drop for ConnectionSlot {
 /// both.
 pub(crate) struct ClientGuard {
     state: Rc<LimiterState>,
+    /// Index of the connection in `LimiterState::clients`.
     at: usize,
 }
 

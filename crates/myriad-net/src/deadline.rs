@@ -22,8 +22,10 @@ struct TimerTable {
     /// Tick at which the deadline of each slot expires; `OFF` if none is set.
     at: RefCell<Vec<u32>>,
     state: RefCell<Vec<SlotState>>,
+    /// Slots that no deadline uses.
     free: RefCell<Vec<u32>>,
     armed: Cell<usize>,
+    /// Set once the worker drains its connections.
     draining: Cell<bool>,
     epoch: Cell<u32>,
     ticking: Notify,

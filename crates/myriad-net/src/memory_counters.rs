@@ -34,6 +34,7 @@ pub(crate) fn is_exhausted() -> bool {
 #[derive(Debug)]
 pub(crate) struct CountedBytes {
     sum: &'static std::thread::LocalKey<Cell<usize>>,
+    /// Share of this user in `sum`.
     part: usize,
 }
 

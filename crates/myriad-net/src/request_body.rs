@@ -27,7 +27,9 @@ const DRAIN: u64 = 64 * 1024;
 pub(crate) struct BodyState {
     framing: RemainingFraming,
     input: ConnectionInput,
+    /// Total number of body bytes received from the client.
     received: u64,
+    /// Set while the client waits for `100 Continue`.
     expect_continue: bool,
     failed: bool,
     /// Measurement of the waits for the client, for `client_body_timeout` and `client_min_rate`.

@@ -26,7 +26,9 @@ pub(crate) struct RequestBuffers {
 /// Buffer of bytes read from the client and not yet consumed.
 pub(crate) struct ConnectionInput {
     buffer: Vec<u8>,
+    /// Offset of the first unconsumed byte in `buffer`.
     start: usize,
+    /// Offset of the end of the unconsumed bytes in `buffer`.
     end: usize,
     counted: CountedBytes,
 }

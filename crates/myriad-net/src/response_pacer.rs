@@ -12,6 +12,7 @@ use crate::response::RateLimit;
 /// State of the rate limit of one response.
 pub(crate) struct ResponsePacer {
     rate: RateLimit,
+    /// Start of the response, in milliseconds since boot.
     began_ms: u64,
     sleep: Option<Pin<Box<Sleep>>>,
 }

@@ -12,6 +12,7 @@ pub(crate) const MAX_CONCURRENT: usize = 512;
 /// Counter of the background requests of one kind (mirrored requests or post actions) in a worker.
 #[derive(Default)]
 pub(crate) struct BackgroundRequests {
+    /// Number of requests in progress.
     count: Cell<usize>,
     /// Notified when no request of this kind is in progress any more.
     over: Notify,

@@ -21,6 +21,7 @@ pub struct OriginObserver {
     site: Rc<Generation>,
     place: PlaceId,
     origin: Arc<OriginPlace>,
+    /// Number of the client connection, for error log lines.
     connection: u64,
     /// Client and referrer for error log lines.
     context: ErrorLogContext,

@@ -7,8 +7,11 @@ use myriad_net::clock::monotonic_ms;
 
 /// Rate limiter for reading from an origin: the caller counts the bytes read and waits before each read.
 pub struct ReadRateLimiter {
+    /// Maximum rate; 0 for no limit.
     bytes_per_second: u64,
+    /// Start of the limiter, in milliseconds since boot.
     began_ms: u64,
+    /// Number of bytes read so far.
     bytes_read: u64,
 }
 

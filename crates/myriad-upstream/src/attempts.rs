@@ -152,7 +152,9 @@ impl SentTracker {
 #[derive(Debug)]
 pub(crate) struct AttemptLog {
     all: Attempts,
+    /// Index of the attempt in the list.
     index: usize,
+    /// Start of the attempt, in the units of [`clock::now`].
     started: u64,
     /// State of the peer, whose counters are updated at the end of the attempt; `None` if no counters are updated.
     peer: Option<Arc<PeerState>>,

@@ -32,7 +32,9 @@ pub trait WorkerConnections {
 pub struct Connections(Rc<Inner>);
 
 struct Inner {
+    /// Maximum number of connections.
     max_open: usize,
+    /// Number of connections, active and idle.
     open: Cell<usize>,
     waiters: WaitQueue,
     worker_connections: Option<Box<dyn WorkerConnections>>,

@@ -70,7 +70,9 @@ pub struct DialedConnection<T> {
 #[derive(Debug)]
 struct DialTiming {
     active: ActiveRequest,
+    /// Start of the attempt, in the units of [`clock::now`].
     started: u64,
+    /// Set once a byte has been received from the peer.
     had_first: Cell<bool>,
     has_failed: Cell<bool>,
 }

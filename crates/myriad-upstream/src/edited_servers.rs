@@ -50,7 +50,9 @@ struct StoredServers {
     /// Servers of the group when the configuration was loaded that was in use at the change: its `server` directives,
     /// or the contents of its `state` file.
     configured: Vec<GroupServer>,
+    /// Servers after the change, with their identifiers.
     servers: Vec<(u64, GroupServer)>,
+    /// Identifier that the next added server gets.
     next_id: u64,
 }
 

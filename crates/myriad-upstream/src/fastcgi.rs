@@ -144,8 +144,11 @@ fn premature_end(end: EndRequest) -> OriginError {
 /// it, and fails if fewer arrive.
 pub(crate) struct FastCgi {
     decoder: ResponderDecoder,
+    /// Number of bytes up to `Content-Length` that have not been received yet; `None` without a length.
     left: Option<u64>,
+    /// True if the response may have a body.
     has_body: bool,
+    /// True once the warning about surplus bytes has been logged.
     warned: bool,
 }
 

@@ -249,7 +249,9 @@ impl Group {
 
 /// Limits of retries: the number of attempts left, the time, and the repeatability of the request.
 struct RetryBudget {
+    /// Number of attempts left.
     left: usize,
+    /// Start of the first attempt, in the units of [`clock::now`].
     started: u64,
     /// True if the request may be sent again after a peer may have received it.
     repeatable: bool,

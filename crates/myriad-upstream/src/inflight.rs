@@ -14,6 +14,7 @@ pub(crate) struct Inflight {
 
 #[derive(Debug, Default)]
 struct InflightStats {
+    /// Number of active requests.
     count: u64,
     /// Sum of the start times of the active requests in the units of `clock::now`, from which the mean age follows at
     /// any time.

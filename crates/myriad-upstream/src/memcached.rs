@@ -88,6 +88,7 @@ fn number<T: std::str::FromStr>(digits: &[u8]) -> Option<T> {
 
 /// Decoder of a memcached value of announced length and of the bytes after it.
 pub(crate) struct MemcachedValue {
+    /// Number of bytes of the value that have not been received yet.
     left: u64,
     /// Number of received bytes of `TRAILER`, which follows the value.
     seen: usize,

@@ -136,6 +136,7 @@ pub(crate) struct PeerState {
     /// Time of the last failure, or of a later choice of the peer after a pause (`fail_timeout`), in the units of
     /// [`clock::now`].
     checked: AtomicU64,
+    /// Number of active requests.
     active: AtomicU32,
     /// Start of the last slow start, in the units of [`clock::now`]; 0 for never, as without `slow_start`.
     recovered: AtomicU64,
@@ -143,7 +144,9 @@ pub(crate) struct PeerState {
     average_times_ms: [AtomicU32; 3],
     /// Age of the active requests (`least_time ... inflight`).
     pub(crate) inflight: Inflight,
+    /// Number of requests for which the peer was chosen, since the start or the last reset of the counters.
     requests: AtomicU64,
+    /// Number of failed attempts, since the start or the last reset of the counters.
     failures: AtomicU64,
     /// Time when the peer was last chosen, in the units of [`clock::now`]; 0 for never.
     selected: AtomicU64,

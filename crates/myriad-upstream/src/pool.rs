@@ -37,6 +37,7 @@ impl<C> Pooled<C> {
 #[derive(Debug)]
 struct Idle<C> {
     pooled: Pooled<C>,
+    /// Time at which the connection expires, in the units of [`clock::now`].
     expires: u64,
     /// Value of [`clock::sleep_count`] when the connection became idle, to detect that the runtime has polled it since.
     since: u64,

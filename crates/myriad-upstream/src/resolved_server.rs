@@ -26,6 +26,7 @@ pub(crate) struct ResolvedServer {
 struct ServiceParameters {
     /// Name of the server (target of the record).
     name: Arc<str>,
+    /// Weight of the record, at least 1.
     weight: u32,
     /// True if another record of the service has a higher priority (a lower number).
     is_low_priority: bool,
@@ -71,7 +72,9 @@ impl ResolvedServer {
 /// without an address, each with the reason.
 pub(crate) struct ResolvedServers {
     pub(crate) all: Vec<ResolvedServer>,
+    /// Validity of the addresses in seconds.
     pub(crate) ttl_s: u32,
+    /// Servers of a service without an address, by name.
     pub(crate) unresolved: Vec<(String, ResolveError)>,
 }
 

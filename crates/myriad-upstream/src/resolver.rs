@@ -42,12 +42,14 @@ struct Inner {
     config: Arc<ResolverConfig>,
     cache: RefCell<Lru<String, CachedName>>,
     pending: RefCell<HashMap<String, Rc<PendingQuery>>>,
+    /// Index of the name server that the next look-up queries first, modulo the number of servers.
     next_server: Cell<usize>,
 }
 
 #[derive(Debug)]
 struct CachedName {
     addresses: Arc<[IpAddr]>,
+    /// End of the validity, in the units of [`clock::now`].
     until: u64,
 }
 

@@ -14,6 +14,7 @@ pub(crate) struct Ring(Vec<Point>);
 
 #[derive(Debug)]
 struct Point {
+    /// Position of the point on the ring.
     hash: u32,
     /// Index of the first peer of the server; all addresses of a server share its name.
     server: u32,

@@ -25,9 +25,13 @@ impl Default for OpenLogs {
 struct OpenLogFile {
     /// Open file; `None` before the path has been used `min_uses` times.
     file: Option<File>,
+    /// Number of uses of the path since `first_ms`.
     uses: u64,
+    /// Start of the interval in which the uses are counted, in milliseconds since boot.
     first_ms: u64,
+    /// Time of the last use, in milliseconds since boot.
     used_ms: u64,
+    /// Time of the last check that the path still names the open file, in milliseconds since boot.
     checked_ms: u64,
 }
 

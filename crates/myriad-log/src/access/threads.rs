@@ -98,6 +98,7 @@ enum QueueKey {
 #[derive(Default)]
 struct WriteQueue {
     batches: VecDeque<Batch>,
+    /// Number of bytes in the batches of the queue.
     bytes: usize,
     /// True while a thread writes batches of this queue. Only one thread at a time does, to preserve the order of
     /// lines.
@@ -109,9 +110,13 @@ struct State {
     queues: HashMap<QueueKey, WriteQueue>,
     /// Queues with batches that no thread has taken.
     ready: VecDeque<QueueKey>,
+    /// Number of bytes in all queues.
     bytes: usize,
+    /// Number of threads that wait for a batch.
     idle: usize,
+    /// Number of running threads.
     threads: usize,
+    /// Set once the threads end after the last batch.
     is_over: bool,
     losses: Losses,
 }

@@ -53,6 +53,7 @@ impl Default for LogWriter {
 struct Buffer {
     file: Arc<LogFile>,
     lines: Vec<u8>,
+    /// Time at which the buffer got its first line, in milliseconds since boot.
     since_ms: u64,
     rules: LogBuffering,
     /// True if the log has no `buffer=`, so that connections wait for its lines before they close.

@@ -30,6 +30,7 @@ pub(super) struct SendProgress {
     pub(super) head: u64,
     /// Response bytes written to the socket, including the head.
     pub(super) written: u64,
+    /// Set if the whole response was written.
     pub(super) complete: bool,
     /// Time of the first written byte, in microseconds of the process clock; 0 if nothing was written or the response
     /// was written with one `writev`.
@@ -138,14 +139,19 @@ pub(super) async fn send_rest<T>(
 
 /// Writer of an HTTP/1 response: sends the queued bytes first, then the file or the streamed body.
 struct ResponseWriter {
+    /// Size of the response head in bytes.
     head: u64,
+    /// Response bytes written to the socket, including the head.
     written: u64,
     /// Time of the first written byte, in microseconds of the process clock; 0 until then.
     first_us: u64,
     queue: VecDeque<Bytes>,
+    /// Number of bytes in `queue`.
     queued: usize,
     source: WriterSource,
+    /// Set if the body is sent in chunks (RFC 9112 section 7.1).
     chunked: bool,
+    /// Set if the source of the body failed, so that the response remains incomplete.
     failed: bool,
     pace: Option<ResponsePacer>,
     /// Measurement of the waits for the client to accept bytes, for `send_timeout` and `client_min_rate`.

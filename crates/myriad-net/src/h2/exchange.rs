@@ -19,9 +19,11 @@ use crate::response::{Response, ResponseText, SentReport};
 
 /// Request in progress on one stream.
 pub(super) struct Http2Exchange<T> {
+    /// Number of the stream on its connection.
     pub(super) stream: u32,
     /// Number of the request on its connection, starting at 1.
     pub(super) number: u32,
+    /// Set for a HEAD request, whose response has no body.
     pub(super) is_head: bool,
     /// Size of the request's header block as received (compressed), in bytes.
     pub(super) head_bytes: u64,

@@ -45,6 +45,7 @@ pub(super) struct HubContext<'a, S> {
 /// QUIC connection with a client, and its HTTP/3 requests.
 pub(super) struct QuicClient<S: Service> {
     pub(super) quic: Quic,
+    /// Index of the connection in the listener.
     index: usize,
     connection: Rc<Connection>,
     /// Registration with the connection limiter; `None` once the connection is closed, while QUIC runs for some round

@@ -29,6 +29,7 @@ pub(super) struct DatagramSocket {
 /// Receive buffers, shared by all sockets of a listener.
 pub(super) struct ReceiveBuffers {
     bytes: Vec<u8>,
+    /// Size of the buffer for each receive operation of a batch, in bytes.
     each: usize,
 }
 

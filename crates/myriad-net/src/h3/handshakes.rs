@@ -30,6 +30,7 @@ pub(super) enum HandshakeDecision {
 #[derive(Debug, Default)]
 pub(super) struct HandshakeCounters {
     by_network: HashMap<IpAddr, u32>,
+    /// Number of all handshakes in progress.
     all: u32,
 }
 

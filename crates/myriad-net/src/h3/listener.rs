@@ -50,6 +50,7 @@ pub(crate) struct QuicListener<S: Service> {
     cids: CidGenerator,
     sockets: Vec<DatagramSocket>,
     buffers: ReceiveBuffers,
+    /// Maximum number of datagrams per send that the kernel splits from one buffer.
     segments: usize,
     endpoint: Endpoint,
     clients: Vec<Option<Box<QuicClient<S>>>>,

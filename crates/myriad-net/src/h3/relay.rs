@@ -44,6 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct QuicRelay {
     state: Mutex<State>,
+    /// Maximum wait for the permission to read sockets.
     max_wait: Duration,
 }
 

@@ -80,6 +80,7 @@ pub(super) struct RequestStream<T> {
     pub(super) work: RequestState<T>,
     /// Number of the request on its connection, starting at 1; 0 before it is passed to the service.
     pub(super) number: u32,
+    /// Set for a HEAD request, whose response has no body.
     pub(super) head_only: bool,
     /// Number of bytes of the request head with its frames.
     pub(super) head_bytes: u64,

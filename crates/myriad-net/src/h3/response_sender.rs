@@ -38,18 +38,22 @@ pub(super) struct ResponseSender<T> {
     pub(super) response: Response<T>,
     body: OutgoingBody,
     queue: VecDeque<Bytes>,
+    /// Number of bytes in `queue`.
     queued: usize,
     /// Set if the body length is known, so that the whole body is one DATA frame whose header was queued with the head
     /// (none for an empty body).
     sized: bool,
     /// Set once the body is complete or has failed.
     is_exhausted: bool,
+    /// Set if the source of the body failed.
     broken: bool,
     /// Set while the first bytes of a postponed response are held back until enough are gathered.
     postponed: bool,
+    /// Size in bytes of the response head with its frame header, and of interim responses queued before it.
     head: u64,
     /// Number of bytes queued besides the head and the body: headers of DATA frames, and trailers.
     framing: u64,
+    /// Number of bytes that the stream has accepted.
     written: u64,
     /// Time at which the stream accepted the first byte, in microseconds of the process clock; 0 before.
     first_us: u64,

@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,
+    /// Key of connection IDs.
     pub(super) names: u64,
 }
 

@@ -56,6 +56,7 @@ pub(super) struct UsedTokens {
 
 #[derive(Debug, Default)]
 struct Period {
+    /// Number of the period: its start divided by the lifetime of tokens.
     number: u64,
     bits: Vec<u64>,
     /// Number of set bits in this filter.

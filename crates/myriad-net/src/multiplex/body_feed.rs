@@ -44,6 +44,7 @@ struct BodyFeedState {
     received: u64,
     /// Length announced by `Content-Length`; `None` if unknown.
     announced: Option<u64>,
+    /// Set once the client has sent the whole body.
     is_complete: bool,
     failed: Option<BodyError>,
     /// Measurement of the waits for the client, for `client_body_timeout` and `client_min_rate`.

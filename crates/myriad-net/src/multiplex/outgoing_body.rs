@@ -25,6 +25,7 @@ pub struct OutgoingBody {
     /// yet.
     held: Bytes,
     pace: Option<ResponsePacer>,
+    /// Number of body bytes that the driver has taken.
     given: u64,
 }
 

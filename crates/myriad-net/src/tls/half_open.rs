@@ -26,6 +26,7 @@ thread_local! {
 /// TLS handshake in progress, in the list of its client network.
 #[derive(Default)]
 struct HandshakeEntry {
+    /// Set if a newer handshake of the client network has taken the place of this one.
     is_aborted: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }

@@ -17,6 +17,7 @@ const SILENCE_MS: u64 = 1000;
 #[derive(Debug, Default)]
 pub(super) struct RecordSizer {
     sent: usize,
+    /// Time of the last record in milliseconds.
     last_ms: u64,
 }
 

@@ -83,6 +83,7 @@ struct Split {
     /// Pattern by which the URI was last split; `None` if there was no split or it failed.
     by: Option<Regex>,
     uri: Vec<u8>,
+    /// True if the pattern matched the URI.
     matched: bool,
     frame: Frame,
 }

@@ -10,6 +10,7 @@ pub(crate) struct PassUrl {
     host: String,
     /// Port as written in the URL; `None` for the default port.
     port: Option<String>,
+    /// True for a unix socket.
     unix: bool,
     /// True for `https://` or `grpcs://`.
     secure: bool,

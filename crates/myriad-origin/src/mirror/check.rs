@@ -20,7 +20,9 @@ thread_local! {
 
 /// Compiled `mirror` of a location.
 struct Mirror {
+    /// URIs to which requests are mirrored.
     uris: Box<[Box<[u8]>]>,
+    /// `mirror_request_body`: true if the request body is mirrored.
     body: bool,
 }
 

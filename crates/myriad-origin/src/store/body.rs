@@ -64,6 +64,7 @@ enum State {
 #[derive(Clone)]
 struct FilePlan {
     path: Rc<Path>,
+    /// Permissions of the file.
     mode: u32,
     /// `Last-Modified` of the response; `None` if it has none or an invalid one.
     modified: Option<Timespec>,

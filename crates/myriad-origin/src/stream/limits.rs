@@ -65,7 +65,9 @@ impl LimitStatus {
 pub(crate) struct SessionLimits {
     /// Zones, each with the maximum number of concurrent sessions per key.
     pub zones: Vec<(Arc<LimitZone<ConnectionTable>>, u16)>,
+    /// Level of the log message about a rejected session.
     pub level: LogLevel,
+    /// True if sessions beyond the limit are only logged and counted (`limit_conn_dry_run`).
     pub dry_run: bool,
 }
 

@@ -30,6 +30,7 @@ pub(crate) struct StreamSession {
     pub is_datagram: bool,
     /// Client address from the PROXY protocol header of a trusted proxy; `None` without one.
     pub real: Cell<Option<SocketAddr>>,
+    /// Start of the session, in milliseconds of the process clock.
     pub began_ms: u64,
     /// Number of bytes received from the client.
     pub received: Cell<u64>,
@@ -39,6 +40,7 @@ pub(crate) struct StreamSession {
     pub status: Cell<u16>,
     /// TLS client hello read by `ssl_preread`; unset if it was not read or the client sent none.
     pub hello: OnceCell<PrereadHello>,
+    /// Decision of `limit_conn`; `None` before it, and if no zone counts the session.
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
     /// Traffic zone that counts the active session; `None` before the start is counted, and without `status_zone`.

@@ -9,6 +9,7 @@ use myriad_upstream::PeerAddress;
 /// Listening socket to which connections can be passed (`pass`).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PassTarget {
+    /// Number of the listening socket.
     pub number: u32,
     /// True if the socket has the parameter `ssl`.
     pub secure: bool,

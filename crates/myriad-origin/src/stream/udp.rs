@@ -112,6 +112,7 @@ type OpenSessions = Rc<RefCell<HashMap<DatagramAddresses, mpsc::Sender<QueuedDat
 #[derive(Clone)]
 struct UdpListener {
     streams: Rc<WorkerStreams>,
+    /// Number of the listening socket.
     number: u32,
     socket: Rc<UdpSocket>,
     open: OpenSessions,
@@ -296,7 +297,9 @@ struct UdpRelay<'a> {
     session: &'a StreamSession,
     ends: DatagramAddresses,
     peer: &'a DialedConnection<PeerSocket>,
+    /// Number of datagrams sent to the peer.
     requests: u64,
+    /// Number of datagrams received from the peer.
     responses: u64,
     /// Set after an error of the peer's socket (such as a closed port) when sending or receiving, or if the peer has
     /// not sent the expected responses within `proxy_timeout`.

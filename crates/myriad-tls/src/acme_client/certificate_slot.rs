@@ -18,6 +18,7 @@ use crate::acme_client::key::SigningKey;
 pub struct CertificateSlot {
     /// Requested names and key type of the certificate.
     pub order: CertificateOrder,
+    /// Set once a certificate is in the slot; readable without the lock.
     ready: AtomicBool,
     issued: RwLock<Option<IssuedCertificate>>,
 }

@@ -18,13 +18,19 @@ const MOST_NONCES: usize = 20;
 /// Directory of an ACME authority: its URLs and properties (RFC 8555 section 7.1.1).
 #[derive(Clone, Debug)]
 pub(crate) struct AcmeDirectory {
+    /// URL of new nonces.
     pub(crate) new_nonce: String,
+    /// URL of new accounts.
     pub(crate) new_account: String,
+    /// URL of new orders.
     pub(crate) new_order: String,
     /// URL for queries of renewal information (RFC 9773); `None` if the authority has none.
     pub(crate) renewal_info: Option<String>,
+    /// URL of the terms of service; `None` if there are none.
     pub(crate) terms: Option<String>,
+    /// True if an external account is required (RFC 8555 section 7.3.4).
     pub(crate) wants_external_account: bool,
+    /// Names of the offered certificate profiles.
     pub(crate) profiles: Vec<String>,
 }
 
@@ -33,7 +39,9 @@ pub struct AcmeClient {
     https: Https,
     pub(crate) directory: AcmeDirectory,
     key: Arc<SigningKey>,
+    /// Nonce for the next signed request; `None` if one must be requested first.
     nonce: Option<String>,
+    /// URL of the account; `None` before it is known.
     account: Option<String>,
 }
 

@@ -206,16 +206,21 @@ type ResponderHost = (String, u16);
 
 struct StapleEntry {
     stapled: StapleWithResolver,
+    /// Host and port of the responder; `None` if its URL is invalid.
     host: Option<ResponderHost>,
+    /// Number of failed queries since the last success.
     failures: usize,
+    /// Time of the next query.
     due: Instant,
 }
 
 /// Failures of an OCSP responder, counted for all certificates together.
 struct ResponderFailure {
+    /// Number of failed queries since the last success.
     failures: usize,
     /// Time from which the responder may be queried again.
     due: Instant,
+    /// Time of the last log message about the responder; `None` if there was none.
     last_logged: Option<Instant>,
 }
 

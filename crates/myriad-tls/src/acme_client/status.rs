@@ -58,6 +58,7 @@ struct StatusQuery {
     question: StatusRequest,
     key: StatusKey,
     host: StatusResponder,
+    /// Time at which the query was queued.
     since: Instant,
 }
 
@@ -67,7 +68,9 @@ struct StatusState {
     callbacks: HashMap<StatusKey, Vec<StatusCallback>>,
     /// Numbers of queries in progress, by OCSP responder.
     in_progress: HashMap<StatusResponder, usize>,
+    /// Number of threads that perform queries.
     threads: usize,
+    /// Number of these threads that wait for a query.
     idle: usize,
 }
 

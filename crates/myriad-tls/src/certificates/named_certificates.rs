@@ -23,6 +23,7 @@ const LARGEST: u64 = 1 << 20;
 /// Loader of certificates whose names contain variables. The value is the name of a file, or `data:` followed by the
 /// PEM text.
 pub struct NamedCertificates {
+    /// Folder against which relative names are resolved.
     folder: PathBuf,
     passwords: Vec<Vec<u8>>,
     provider: Arc<CryptoProvider>,
@@ -31,7 +32,9 @@ pub struct NamedCertificates {
 
 /// Cache of recently used certificates with their keys (`ssl_certificate_cache`).
 struct CertificatePairCache {
+    /// Time in milliseconds after the last use at which a pair is removed.
     inactive_ms: u64,
+    /// Time in milliseconds after which a pair is read from its files again.
     valid_ms: u64,
     /// Cached pairs. Their maximum number is half of nginx's, because nginx counts certificates and keys separately.
     pairs: Mutex<Lru<PairName, CachedPair>>,
@@ -42,7 +45,9 @@ type PairName = (Vec<u8>, Vec<u8>);
 
 struct CachedPair {
     certified: Arc<CertifiedKey>,
+    /// Time at which the files were read, in milliseconds of the process clock.
     read_ms: u64,
+    /// Time of the last use, in milliseconds of the process clock.
     used_ms: u64,
 }
 

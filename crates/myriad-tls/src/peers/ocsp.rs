@@ -32,6 +32,7 @@ const UNKNOWN: VerifyResult = Err((75, "certificate status unknown"));
 
 /// OCSP settings of a server for client certificates (`ssl_ocsp`).
 pub(super) struct OcspRules {
+    /// True if only the certificate of the client is checked (`ssl_ocsp leaf`), not its CAs.
     leaf_only: bool,
     /// URL of `ssl_ocsp_responder`, which overrides those in certificates; `None` to use these.
     responder: Option<String>,

@@ -44,6 +44,7 @@ impl Drop for SessionLru {
 
 struct CachedSession {
     value: Vec<u8>,
+    /// Time at which the session expires, in seconds since the Unix epoch.
     expires_s: u64,
 }
 

@@ -33,6 +33,7 @@ enum TicketKeys {
 }
 
 struct TicketKeyRotation {
+    /// Time at which the current key was generated, in seconds since the Unix epoch.
     made_s: u64,
     current: SerializedTicketKey,
     last: Option<SerializedTicketKey>,

@@ -17,9 +17,13 @@ pub struct RevocationList {
     der: Box<[u8]>,
     /// Name of the issuer in DER.
     issuer: Box<[u8]>,
+    /// Start of the validity, in seconds since the Unix epoch.
     this_update: i64,
+    /// End of the validity, in seconds since the Unix epoch; `None` if the list has none.
     next_update: Option<i64>,
+    /// Serial numbers of the revoked certificates.
     serials: HashSet<Box<[u8]>>,
+    /// Set if the list has a critical extension that this crate does not know.
     has_unknown_critical: bool,
     /// Public key that has verified the signature; stored because verifying a long list is expensive.
     proved_by: OnceLock<Box<[u8]>>,

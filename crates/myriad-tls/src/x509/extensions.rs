@@ -45,6 +45,7 @@ impl KeyUsage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BasicConstraints {
     pub(crate) is_authority: bool,
+    /// Maximum number of intermediate CAs below this one; `None` for no limit.
     pub(crate) path_length: Option<u32>,
 }
 

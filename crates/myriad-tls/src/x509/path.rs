@@ -93,11 +93,15 @@ fn verify<C: AsRef<[u8]>, T>(
 
 struct PathSearch<'a> {
     trust: &'a TrustStore,
+    /// Certificates that the peer has sent besides its own.
     others: &'a [Certificate<'a>],
     purpose: CertificatePurpose,
+    /// Current time in seconds since the Unix epoch.
     now_s: i64,
     algorithms: Algorithms<'a>,
+    /// Number of signatures that may still be verified.
     signatures: u32,
+    /// Path from the certificate in question to the last one found.
     path: Vec<Certificate<'a>>,
 }
 

@@ -28,13 +28,16 @@ pub(super) enum Event {
 /// HTTP/2 request in progress; dropping it cancels the request.
 pub(super) struct H2Exchange {
     shared: Rc<Shared>,
+    /// Number of the stream on its connection.
     id: u32,
     body: RequestPayload,
     /// True once a piece of the request body has been read from its source.
     body_started: bool,
     /// True once the request is completely sent, or the response is complete or failed before.
     sent_whole: bool,
+    /// Bytes of the stream that were sent to the peer and recorded in `log`.
     sent: u64,
+    /// Bytes of the stream that were received from the peer and recorded in `log`.
     received: u64,
     send_stall: ProgressTimeout,
     read_stall: ProgressTimeout,

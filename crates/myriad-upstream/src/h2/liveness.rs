@@ -45,6 +45,7 @@ pub(super) struct Liveness {
     /// Start of the current silence while requests wait for their responses; `None` if none waits, or if no further
     /// PING is sent for those that wait.
     silent_since: Option<u64>,
+    /// Time when the last PING was sent; `None` if a frame was received since, or none was sent.
     ping_sent_at: Option<u64>,
     /// True once a part of a response has been received.
     served: bool,

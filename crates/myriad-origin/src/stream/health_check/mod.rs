@@ -48,8 +48,11 @@ enum ExpectSetting {
 /// Compiled health check of a server.
 pub(crate) struct StreamCheck {
     pub check: HealthCheck,
+    /// Maximum duration of a check in milliseconds.
     timeout_ms: u64,
+    /// Bytes to send to the peer; empty for none.
     send: Vec<u8>,
+    /// Condition for the response; `None` if the response is not checked.
     expect: Option<CompiledExpect>,
 }
 

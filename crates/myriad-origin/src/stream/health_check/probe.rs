@@ -66,6 +66,7 @@ fn check_rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRu
 struct StreamProbe {
     /// Weak, so that the check does not keep an old configuration alive.
     streams: Weak<WorkerStreams>,
+    /// Index of the server in the configuration of the worker.
     server: usize,
 }
 
