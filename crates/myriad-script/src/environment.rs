@@ -105,7 +105,8 @@ pub trait Environment {
         let _ = status;
     }
 
-    /// Performs a file test of `if`. `frame` is used for templates that restrict path lookups (`disable_symlinks`).
+    /// Returns the result of a file test of `if`; by default false. `frame` is used for templates that restrict path
+    /// lookups (`disable_symlinks`).
     fn file_test(&self, test: FileTest, path: &[u8], frame: &mut Frame) -> bool {
         let _ = (test, path, frame);
         false

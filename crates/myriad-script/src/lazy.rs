@@ -34,7 +34,7 @@ pub(crate) enum Lazy {
 }
 
 impl Lazy {
-    /// Appends the value to `out`.
+    /// Computes the value of the variable for a request, and appends it to `out`.
     pub(crate) fn eval<E: Environment + ?Sized>(
         &self,
         env: &E,
@@ -73,7 +73,7 @@ impl Lazy {
     }
 
     /// Returns whether the value depends only on variables of the embedder that `allowed` accepts, following at most
-    /// `depth` nested blocks.
+    /// `depth` nested blocks. Returns false for a table without input texts.
     pub(crate) fn reads_only(&self, allowed: &dyn Fn(Builtin) -> bool, depth: u8) -> bool {
         match self {
             Lazy::Map(map) => map.reads_only(allowed, depth),

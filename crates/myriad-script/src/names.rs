@@ -68,7 +68,8 @@ impl<C: Catalogue> NameResolver<C> {
         self.user.values()
     }
 
-    /// Resolves a name that a text refers to, and records the read. The caller adds the offset to an error.
+    /// Resolves a name that a text refers to, and records the read. Returns an error for an unknown name; the caller
+    /// adds its offset.
     pub(crate) fn resolve(&mut self, name: &str) -> Result<ResolvedVariable, ScriptError> {
         if let Some(variable) = self.user.get(name) {
             self.readings.note_user(variable);
@@ -98,7 +99,8 @@ impl<C: Catalogue> NameResolver<C> {
         Err(ScriptError::new(message).undefined(name))
     }
 
-    /// Returns the variable that `set $name` assigns: an assignable variable of the embedder, or a user variable.
+    /// Returns the variable that `set $name` assigns: an assignable variable of the embedder, or a user variable, which
+    /// is created if necessary. Returns an error for an invalid name, and for a read-only variable of the embedder.
     pub(crate) fn target(&mut self, name: &str) -> Result<ResolvedVariable, ScriptError> {
         let lower = lower_name(name)?;
         match self.catalogue.builtin(&lower) {
@@ -143,7 +145,8 @@ impl<C: Catalogue> NameResolver<C> {
         Ok(())
     }
 
-    /// Compiles a regular expression, given without `~`. Its named groups become user variables.
+    /// Compiles a regular expression, given without `~`; an equal one is compiled only once. Its named groups become
+    /// user variables.
     pub(crate) fn regex(&mut self, pattern: &str, caseless: bool) -> Result<Regex, ScriptError> {
         let key: (Box<str>, bool) = (pattern.into(), caseless);
         if let Some(known) = self.regexes.get(&key) {

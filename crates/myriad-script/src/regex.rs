@@ -185,7 +185,8 @@ impl Regex {
         }
     }
 
-    /// Runs PCRE2. On a match, stores the captures in the frame, if given.
+    /// Runs PCRE2; if the stack of its JIT is too small for the subject, again without the JIT. On a match, stores the
+    /// captures in the frame, if given.
     ///
     /// The capture locations are thread-local: the pool that `pcre2` has in each pattern is shared, and every thread
     /// except its first user takes a lock.

@@ -63,7 +63,8 @@ pub trait ValueForm {
     /// appended unchanged, because most values need no conversion.
     fn convert_appended(&self, out: &mut Vec<u8>, from: usize);
 
-    /// Returns the text that is written for a variable that does not exist for this request.
+    /// Returns the text that is written for a variable that does not exist for this request, and for a regex group that
+    /// did not participate in the match.
     fn missing(&self) -> &[u8];
 }
 

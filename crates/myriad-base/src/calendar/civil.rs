@@ -85,7 +85,8 @@ pub(crate) fn days_from_epoch(year: usize, month: usize, day: usize) -> Option<i
     Some((days_of_years + (month_from_march * 153 + 2) / 5 + day - 1) as i64 - EPOCH - CYCLE_DAYS)
 }
 
-/// Returns the seconds from the Unix epoch to a UTC date and time; `None` if it is invalid. The second may be 60.
+/// Returns the seconds from the Unix epoch to a UTC date and time, negative for an earlier time; `None` if it is
+/// invalid or after the year 9999. The second may be 60.
 #[inline]
 pub(crate) fn seconds_from_epoch(
     [year, month, day]: [usize; 3],

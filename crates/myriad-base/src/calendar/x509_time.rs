@@ -12,8 +12,8 @@ pub enum YearDigits {
     Four,
 }
 
-/// Parses a time such as `261121073600Z`, with seconds and the zone `Z`. Returns seconds since the Unix epoch; `None`
-/// if it is invalid.
+/// Parses a time such as `261121073600Z`, with seconds and the zone `Z`. Returns seconds since the Unix epoch, negative
+/// before 1970; `None` if it is invalid.
 pub fn parse_x509_time(text: &[u8], year: YearDigits) -> Option<i64> {
     let digits = text.strip_suffix(b"Z")?;
     let (year, rest) = match year {

@@ -10,7 +10,7 @@ use table::TransitionTable;
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeZone {
     table: TransitionTable,
-    /// Rule that applies from the last entry of the table on.
+    /// Rule that applies from the last entry of the table on; `None` if the offset of that entry remains.
     rule: Option<ZoneRule>,
 }
 

@@ -7,8 +7,8 @@ pub fn resident_bytes(status: &str) -> Option<u64> {
     line.trim().strip_suffix("kB")?.trim_end().parse::<u64>().ok()?.checked_mul(1024)
 }
 
-/// Returns the path of the process's control group (version 2) without the leading slash, from the text of
-/// `/proc/self/cgroup` (cgroups(7)); `None` if there is none.
+/// Returns the path of the process's control group (version 2) without the leading slash (empty for the root group),
+/// from the text of `/proc/self/cgroup` (cgroups(7)); `None` if there is none.
 pub fn group_path(cgroup: &str) -> Option<&str> {
     cgroup.lines().find_map(|line| line.strip_prefix("0::/"))
 }

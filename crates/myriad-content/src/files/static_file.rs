@@ -220,8 +220,8 @@ fn first_index(exchange: &mut Exchange) -> PhaseStep {
 type LookupFn = fn(&Request, &mut Frame, &[u8]) -> Arc<PathEntry>;
 
 /// Finds the first parameter of `index` that is an absolute URI, or the name of an existing file or directory; sets the
-/// URI to it and returns an internal redirect. Returns `None` if there is none, and status 500 if a parameter cannot be
-/// evaluated.
+/// URI of the request to that of the parameter, and returns an internal redirect. Returns `None` if there is none, and
+/// status 500 if a parameter cannot be evaluated.
 fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

@@ -25,7 +25,7 @@ const TAGS: [&[u8]; 2] = [b"<esi:", b"</esi:"];
 /// Limits on the ESI includes of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EsiLimits {
-    /// Maximum number of includes. Further ones are removed and not filled.
+    /// Maximum number of includes. The tags of further ones are removed; their content remains as text of the page.
     pub includes: usize,
     /// Host of the page's URL, with its port if the `Host` field has one, which the URLs of includes may contain; if
     /// empty, only paths are allowed.
@@ -39,7 +39,7 @@ pub struct RejectedMarkup {
     pub too_many: u32,
     /// Targets of includes (`src` or `alt`) that are not a path of the same host, or are invalid.
     pub foreign: u32,
-    /// Tags whose closing tag is missing.
+    /// Elements whose closing tag is missing at the end of the page: 0 or 1.
     pub unclosed: u32,
 }
 

@@ -14,8 +14,8 @@ pub fn sql(text: &[u8], out: &mut Vec<u8>) {
     out.push(b'\'');
 }
 
-/// Appends a text as a string literal of PostgreSQL (`set_quote_pgsql_str`). If the text is not UTF-8, non-ASCII bytes
-/// are written in octal after two backslashes, as in a `bytea` literal.
+/// Appends a text as a string literal of PostgreSQL, `E'…'` (`''` for an empty text; `set_quote_pgsql_str`). If the
+/// text is not UTF-8, non-ASCII bytes are written in octal after two backslashes, as in a `bytea` literal.
 pub fn pgsql(text: &[u8], out: &mut Vec<u8>) {
     if text.is_empty() {
         return out.extend_from_slice(b"''");

@@ -36,7 +36,8 @@ impl ProgramRun {
         ProgramResult { action, matched_if: self.matched_if }
     }
 
-    /// Runs steps until one ends the program. With `TRACED`, each step is reported to the environment.
+    /// Runs steps until one ends the program, and returns its action; `None` after the last step. With `TRACED`, each
+    /// step is reported to the environment.
     pub(super) fn steps<E: Environment + ?Sized, const TRACED: bool>(
         &mut self,
         steps: &[TaggedStep],

@@ -46,7 +46,7 @@ pub enum ProgramAction {
     Continue,
     /// The URI changed: search for a location again. The embedder limits the number of rounds.
     UriChanged,
-    /// `break`: continue with the next phase in this location, even if the URI changed.
+    /// `break`, or `rewrite` with this flag: continue with the next phase in this location, even if the URI changed.
     Break,
     /// `return status [text]`. The text, if any, is in [`Frame::output`](crate::Frame::output).
     Return {
@@ -55,7 +55,8 @@ pub enum ProgramAction {
         /// True if there is a text.
         text: bool,
     },
-    /// Redirect to the URL (or path) in [`Frame::output`](crate::Frame::output), whose control characters are escaped.
+    /// `return` or `rewrite` with a redirect to the URL (or path) in [`Frame::output`](crate::Frame::output), whose
+    /// control characters are escaped.
     Redirect {
         /// Status of the redirect: 301, 302, 303, 307 or 308.
         status: u16,

@@ -3,8 +3,8 @@
 use crate::ssi::shared::{PageEnvironment, SsiState};
 use crate::ssi::text::evaluate;
 
-/// Returns whether the expression of an SSI `if` is true. A matching pattern sets captures. The error is a text for the
-/// error log.
+/// Returns whether the expression of an SSI `if` is true; without an operator, whether its value is not empty. A
+/// matching pattern sets captures. The error is a text for the error log.
 pub(crate) fn holds(
     expression: &[u8],
     shared: &mut SsiState,

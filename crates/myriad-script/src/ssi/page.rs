@@ -68,7 +68,7 @@ pub struct SsiPage {
     conditional: IfPosition,
     /// Set if a branch of the current `if` was taken.
     chosen: bool,
-    /// Set if text is written to the output.
+    /// Set if text is written to the output: outside of a `block` and of branches of `if` that are not taken.
     output: bool,
     /// Set if text is stored in a `block` instead of the output.
     block: bool,
