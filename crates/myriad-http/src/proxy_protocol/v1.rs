@@ -43,7 +43,8 @@ fn port(word: &str) -> Option<u16> {
     word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
 }
 
-/// Returns whether an incomplete line can become a valid header: it is the start of a line with a known address family.
+/// Returns whether an incomplete line can become a valid header: it begins with `TCP4`, `TCP6` or `UNKNOWN` after the
+/// signature, as far as these have arrived. The text after them is not checked.
 fn may_become_a_header(bytes: &[u8]) -> bool {
     let after_signature = bytes.get(SIGNATURE.len()..).unwrap_or_default();
     [&b"TCP4 "[..], b"TCP6 ", b"UNKNOWN"].iter().any(|family| {
