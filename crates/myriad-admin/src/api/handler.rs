@@ -59,7 +59,7 @@ const OPENAPI: &str = include_str!("openapi.json");
 /// Content handler of the directive `api`.
 #[derive(Clone, Debug)]
 pub(crate) struct ApiHandler {
-    /// `write=on`: changes are permitted.
+    /// `write=on`: true if changes are permitted.
     write: bool,
     /// Required secret and permitted cache zone of the API.
     scope: ApiScope,

@@ -12,8 +12,8 @@ pub struct ClusterReport {
     pub cluster: String,
     /// Name of this node.
     pub node: String,
-    /// `connected`, `catching_up`, `disconnected`, `wrong_secret` (the log of purges has only values of another
-    /// secret) or `name_taken` (another process uses the name of this node).
+    /// State of this node: `connected`, `catching_up`, `disconnected`, `wrong_secret` (the log of purges has only
+    /// values of another secret) or `name_taken` (another process uses the name of this node).
     pub state: String,
     /// True if stored pages are used by the usual rules; false if some are stale because they may have missed a purge.
     pub serves_stored_pages: bool,
@@ -42,7 +42,7 @@ pub struct MemberReport {
     pub address: String,
     /// Version of the node's software; empty if it is not known.
     pub software: String,
-    /// `active`, `silent` (no report for ten seconds) or `left` (stopped).
+    /// State of the node: `active`, `silent` (no report for ten seconds) or `left` (stopped).
     pub state: String,
     /// Number of the newest record of the log up to which the node has executed all purges; `None` if it is not known.
     pub position: Option<String>,

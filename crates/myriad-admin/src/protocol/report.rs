@@ -14,7 +14,7 @@ pub struct ZoneReport {
     pub memory: MemoryReport,
     /// Disk tier; `None` if it is not open.
     pub disk: Option<DiskReport>,
-    /// Requests by cache status.
+    /// Number of requests by cache status.
     pub requests: RequestCounts,
     /// Number of fetches from origins and reads from disk in progress.
     pub fetching: usize,
@@ -79,19 +79,19 @@ pub struct DiskReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RequestCounts {
-    /// Requests with the cache status `HIT`.
+    /// Number of requests with the cache status `HIT`.
     pub hit: u64,
-    /// Requests with the cache status `MISS`.
+    /// Number of requests with the cache status `MISS`.
     pub miss: u64,
-    /// Requests with the cache status `EXPIRED`.
+    /// Number of requests with the cache status `EXPIRED`.
     pub expired: u64,
-    /// Requests with the cache status `STALE`.
+    /// Number of requests with the cache status `STALE`.
     pub stale: u64,
-    /// Requests with the cache status `UPDATING`.
+    /// Number of requests with the cache status `UPDATING`.
     pub updating: u64,
-    /// Requests with the cache status `REVALIDATED`.
+    /// Number of requests with the cache status `REVALIDATED`.
     pub revalidated: u64,
-    /// Requests with the cache status `BYPASS`.
+    /// Number of requests with the cache status `BYPASS`.
     pub bypass: u64,
 }
 
@@ -319,7 +319,7 @@ pub struct EncodingReport {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct PurgeReport {
-    /// `url`, `tag`, `wildcard`, `regex`, `host` or `all`.
+    /// Kind of the purge: `url`, `tag`, `wildcard`, `regex`, `host` or `all`.
     pub kind: String,
     /// URL, tag, host or pattern; empty for `all`.
     pub what: String,
@@ -360,8 +360,8 @@ pub struct PeerReport {
     pub server: String,
     /// Address to which connections are made.
     pub address: String,
-    /// `up`, `draining`, `down`, `unavail` after too many failures, `checking` or `unhealthy` according to health
-    /// checks.
+    /// State of the server: `up`, `draining`, `down`, `unavail` after too many failures, `checking` or `unhealthy`
+    /// according to health checks.
     pub state: String,
     /// True if an administrator has set the state by a command, which overrides the configuration.
     pub ordered: bool,
@@ -371,7 +371,7 @@ pub struct PeerReport {
     pub backup: bool,
     /// Maximum number of concurrent requests (`max_conns`), 0 for no limit.
     pub max_conns: u32,
-    /// Requests or connections in progress.
+    /// Number of requests or connections in progress.
     pub active: u32,
     /// Number of requests or connections sent to the server.
     pub requests: u64,

@@ -19,7 +19,7 @@ pub(super) enum DisplayFormat {
 /// `vhost_traffic_status_zone`: enables the traffic counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TrafficZoneConf {
-    /// Name of the zone, which only appears in reports.
+    /// Name of the traffic zone, which only appears in reports.
     pub name: String,
     /// Maximum total size of the names that clients can choose (hosts, filter keys, origins outside of `upstream`
     /// blocks), in bytes per worker.
@@ -29,7 +29,7 @@ pub(super) struct TrafficZoneConf {
 /// `vhost_traffic_status_filter_by_set_key`: a filter that counts requests by a key.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct TrafficFilterConf {
-    /// Key under which requests are counted.
+    /// Key under which requests are counted; may contain variables.
     pub key: Text,
     /// Group of the filter; `None` to count the key like a server.
     pub group: Option<Text>,
@@ -64,9 +64,9 @@ pub(super) struct TrafficStatusSettings {
     pub most_nodes: MaxNodes,
     /// `vhost_traffic_status_display_format`: format of status pages.
     pub format: DisplayFormat,
-    /// `vhost_traffic_status_display_jsonp`: name of the function.
+    /// `vhost_traffic_status_display_jsonp`: name of the JavaScript function that is called with the JSON object.
     pub callback: String,
-    /// `vhost_traffic_status_display_sum_key`: name of the sum of all servers.
+    /// `vhost_traffic_status_display_sum_key`: name in reports of the sum of all servers.
     pub sum_key: String,
     /// `vhost_traffic_status_average_method`: true if later requests have a higher weight.
     pub weighted: bool,

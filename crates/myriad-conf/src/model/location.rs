@@ -91,7 +91,7 @@ pub enum RewriteStep {
         variable: Text,
         /// Function that compiles the arguments to the function that computes the value.
         function: MakeFunction,
-        /// Arguments of the function.
+        /// Arguments of the function, as written.
         arguments: Vec<Text>,
         /// Position of the directive.
         span: Span,
@@ -109,7 +109,7 @@ pub enum RewriteStep {
     },
     /// `return code [text]`, or `return URL` (302): responds without a content handler.
     Return {
-        /// Status; 444 closes the connection without a response.
+        /// Status of the response; 444 closes the connection without a response.
         code: u16,
         /// Body of the response, or its `Location` if the status is 301, 302, 303, 307 or 308; `None` if not given.
         text: Option<Text>,

@@ -99,7 +99,7 @@ pub struct MainConf {
     pub history: HistoryFile,
     /// `daemon`: true if the server runs in the background.
     pub daemon: bool,
-    /// `master_process`; without effect.
+    /// `master_process`: value as written; without effect.
     pub master_process: bool,
     /// `error_log` of the main context; empty if not set.
     pub error_logs: Vec<ErrorLog>,

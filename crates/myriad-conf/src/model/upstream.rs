@@ -23,7 +23,7 @@ pub struct UpstreamServer {
     pub address: UpstreamAddress,
     /// Address of the server as written, for logs, and for `$upstream_addr` if it is a host name.
     pub name: Text,
-    /// `weight=`, at least 1.
+    /// `weight=`: share of the server in load balancing, at least 1.
     pub weight: u32,
     /// `max_fails=`: number of failures within `fail_timeout` after which the server is considered unavailable; 0
     /// disables this.

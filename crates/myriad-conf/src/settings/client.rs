@@ -83,18 +83,19 @@ pub struct ClientSettings {
     pub body_temp_max_size: u64,
     /// `client_body_temp_path`: folder for request bodies in files.
     pub body_temp_path: TempPath,
-    /// `client_body_in_single_buffer`; without effect.
+    /// `client_body_in_single_buffer`: value as written; without effect.
     pub body_in_single_buffer: bool,
     /// `send_timeout`: maximum time between two writes to the client, in ms; 0 for no limit.
     pub send_timeout: u64,
-    /// `client_min_rate`; `None` for no minimum.
+    /// `client_min_rate`: minimum rate at which a client must send its request or receive the response; `None` for no
+    /// minimum.
     pub min_rate: Option<MinRate>,
     /// `keepalive_timeout`: time in ms after which an idle connection is closed; 0 closes the connection after each
     /// response.
     pub keepalive_timeout: u64,
     /// Second argument of `keepalive_timeout`: value of the `Keep-Alive` response field, in seconds; `None` if not set.
     pub keepalive_header_s: Option<u64>,
-    /// `keepalive_min_timeout`; without effect.
+    /// `keepalive_min_timeout`: time in ms as written; without effect.
     pub keepalive_min_timeout: u64,
     /// `keepalive_requests`: maximum number of requests per connection; 0 closes it after the first response, as 1
     /// does.
@@ -114,9 +115,9 @@ pub struct ClientSettings {
     pub lingering_timeout: u64,
     /// `reset_timedout_connection`: true if a connection is reset after a timeout, and for status 444.
     pub reset_timedout_connection: bool,
-    /// `tcp_nodelay`; without effect.
+    /// `tcp_nodelay`: value as written; without effect.
     pub tcp_nodelay: bool,
-    /// `tcp_nopush`; without effect.
+    /// `tcp_nopush`: value as written; without effect.
     pub tcp_nopush: bool,
     /// `chunked_transfer_encoding`: false if responses of unknown length to HTTP/1.1 clients end with the connection.
     pub chunked_transfer_encoding: bool,

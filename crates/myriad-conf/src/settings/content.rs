@@ -103,11 +103,11 @@ pub struct ContentSettings {
     pub default_type: Text,
     /// `internal`: true if the location is only reachable by internal redirects.
     pub internal: bool,
-    /// `sendfile`; without effect.
+    /// `sendfile`: value as written; without effect.
     pub sendfile: bool,
-    /// `sendfile_max_chunk`; without effect.
+    /// `sendfile_max_chunk`: size in bytes as written; without effect.
     pub sendfile_max_chunk: u64,
-    /// `output_buffers`; without effect.
+    /// `output_buffers`: number and size as written; without effect.
     pub output_buffers: super::LargeBuffers,
     /// `limit_rate`: maximum rate of a response in bytes per second, may contain variables; `0` for no limit.
     pub limit_rate: Text,

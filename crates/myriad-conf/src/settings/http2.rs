@@ -7,10 +7,12 @@ pub struct Http2Settings {
     pub on: bool,
     /// `http2_max_concurrent_streams`: maximum number of concurrent requests per connection, at least 1.
     pub max_streams: u32,
-    /// `http2_body_preread_size`: maximum size of a request body that is buffered before it is read; at most 2³¹-1.
+    /// `http2_body_preread_size`: maximum number of bytes of a request body that a client may send before the body is
+    /// read; at most 2³¹-1.
     pub preread: u32,
-    /// `http2_recv_buffer_size`: size of a worker's input buffer.
+    /// `http2_recv_buffer_size`: size of a worker's input buffer, in bytes; raised to two maximum frames (32,786 bytes)
+    /// if smaller.
     pub receive_buffer: u64,
-    /// `http2_chunk_size`: maximum size of a DATA frame, from 1 to 2²⁴-1.
+    /// `http2_chunk_size`: maximum size of the data in a DATA frame to the client, in bytes, from 1 to 2²⁴-1.
     pub chunk: u32,
 }

@@ -39,7 +39,7 @@ pub struct OriginConnectionSettings {
     pub read_timeout: u64,
     /// `*_bind`: local address of connections to origins, may contain variables; `None` for `off`.
     pub bind: Option<Text>,
-    /// `*_socket_keepalive`; without effect.
+    /// `*_socket_keepalive`: value as written; without effect.
     pub keepalive: bool,
     /// `*_ignore_client_abort`: true if a response is read completely even after the client has disconnected.
     pub to_the_end: bool,

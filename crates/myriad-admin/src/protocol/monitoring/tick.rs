@@ -42,28 +42,28 @@ pub struct LiveTick {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TickCounts {
-    /// Finished requests.
+    /// Number of finished requests.
     pub requests: u64,
-    /// Bytes sent to clients.
+    /// Number of bytes sent to clients.
     pub bytes: u64,
-    /// Requests sent to origins.
+    /// Number of requests sent to origins.
     pub fetches: u64,
-    /// Connections accepted.
+    /// Number of accepted connections.
     pub accepted: u64,
-    /// Responses with a status from 100 to 199.
+    /// Number of responses with a status from 100 to 199.
     pub status_1xx: u64,
-    /// Responses with a status from 200 to 299.
+    /// Number of responses with a status from 200 to 299.
     pub status_2xx: u64,
-    /// Responses with a status from 300 to 399.
+    /// Number of responses with a status from 300 to 399.
     pub status_3xx: u64,
-    /// Responses with a status from 400 to 499.
+    /// Number of responses with a status from 400 to 499.
     pub status_4xx: u64,
-    /// Responses with a status from 500 to 599.
+    /// Number of responses with a status from 500 to 599.
     pub status_5xx: u64,
-    /// Requests by `$upstream_cache_status`.
+    /// Number of requests by `$upstream_cache_status`.
     #[serde(flatten)]
     pub cache: RequestCounts,
-    /// Requests without a cache status: files, `return`, locations without a cache.
+    /// Number of requests without a cache status: files, `return`, locations without a cache.
     pub uncached: u64,
 }
 
@@ -102,13 +102,13 @@ pub struct Percentiles {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ConnectionCounts {
-    /// Open connections.
+    /// Number of open client connections.
     pub active: u64,
-    /// Connections with a partially received request.
+    /// Number of connections on which a part of a request head has arrived, but not all of it.
     pub reading: u64,
-    /// Requests in progress.
+    /// Number of requests in progress.
     pub writing: u64,
-    /// Idle connections.
+    /// Number of idle connections, which wait for a request.
     pub waiting: u64,
 }
 
@@ -118,9 +118,9 @@ pub struct ConnectionCounts {
 pub struct QueueReport {
     /// Name of the queue.
     pub name: String,
-    /// Requests in progress at the origin.
+    /// Number of requests in progress at the origin.
     pub asking: u32,
-    /// Requests in the queue.
+    /// Number of requests that wait in the queue.
     pub waiting: u64,
     /// Current maximum number of concurrent requests to the origin, for the location whose request entered the queue
     /// last; `None` before the first request.
@@ -137,7 +137,7 @@ pub struct ZoneTick {
     pub memory: TierSize,
     /// Disk tier; `None` if it is not open.
     pub disk: Option<TierSize>,
-    /// Requests by cache status.
+    /// Number of requests by cache status.
     pub requests: RequestCounts,
     /// Number of fetches from origins and reads from disk in progress.
     pub fetching: usize,

@@ -46,7 +46,7 @@ struct GrpcReply {
     status: Option<u16>,
     /// gRPC status and its message; `None` until they are received.
     grpc: Option<(u32, String)>,
-    /// Set if the response has `grpc-status-details-bin`; with status 8 this contains the delay before a retry.
+    /// True if the response has `grpc-status-details-bin`; with status 8 this contains the delay before a retry.
     has_details: bool,
     /// Data of the response body: one gRPC message after its header of 5 bytes.
     message: Vec<u8>,

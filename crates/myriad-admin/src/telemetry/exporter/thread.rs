@@ -71,7 +71,7 @@ pub(super) fn run(shared: &Shared, log: &ErrorLog) {
 struct ExportLog<'a> {
     log: &'a ErrorLog,
     collector: String,
-    /// Set while the collector is unavailable, after this was logged once.
+    /// True while the collector is unavailable, after this was logged once.
     is_unavailable: bool,
     /// Number of dropped spans that have not been logged yet.
     dropped: u64,

@@ -7,9 +7,9 @@ use myriad_conf::Span;
 pub(super) struct HttpsOnlyRules {
     /// `hsts=`: time for which browsers use only HTTPS, in seconds; `None` for `off` (RFC 6797).
     pub hsts_s: Option<u64>,
-    /// `subdomains`: includes all subdomains.
+    /// `subdomains`: true to include all subdomains.
     pub subdomains: bool,
-    /// `preload`: permits inclusion in the preload lists of browsers.
+    /// `preload`: true to permit inclusion in the preload lists of browsers.
     pub preload: bool,
     /// `port=`: HTTPS port in redirects; `None` for 443.
     pub port: Option<u16>,

@@ -20,9 +20,9 @@ type HostPaths = HashMap<Box<[u8]>, Vec<PathPrefix>, RandomState>;
 /// Compiled `valid_referers` of a level.
 #[derive(Default)]
 pub(super) struct ValidReferers {
-    /// `none`: a request without `Referer` is valid.
+    /// `none`: true if a request without `Referer` is valid.
     pub none: bool,
-    /// `blocked`: a `Referer` that is not a URL of at least [`SHORTEST_URL`] bytes is valid.
+    /// `blocked`: true if a `Referer` that is not a URL of at least [`SHORTEST_URL`] bytes is valid.
     pub blocked: bool,
     exact: HostPaths,
     /// Hosts with a leading wildcard: `.example.com` for `*.example.com`.
