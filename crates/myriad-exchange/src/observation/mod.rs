@@ -72,9 +72,9 @@ impl SiteObservation {
 pub struct WorkerObservation {
     /// Observations shared with the other workers.
     pub shared: Arc<SiteObservation>,
-    /// Sampling of cache hits for the rankings.
+    /// Sampling of cache hits, and of requests without cache and origin, for the rankings.
     hits: Sampling,
-    /// Sampling of misses that took less than a millisecond, for the rankings.
+    /// Sampling of misses with a status below 500 that took less than a millisecond, for the rankings.
     quick: Sampling,
     /// Buffer for the URL of the request being recorded.
     url: RefCell<Vec<u8>>,

@@ -10,8 +10,8 @@ pub fn wants_refresh(request: &Request) -> bool {
     request.place().redirects.msie_refresh && agent_is(request, is_msie)
 }
 
-/// Returns an HTML page that redirects to `url` by a refresh. Bytes of `url` that are unsafe in HTML or not printable
-/// ASCII are percent-encoded.
+/// Returns an HTML page that redirects to `url` by a refresh. Spaces, quotes, `%`, `<`, `>` and bytes of `url` that are
+/// not printable ASCII are percent-encoded.
 pub fn refresh_page(url: &[u8]) -> Vec<u8> {
     let mut page = b"<html><head><meta http-equiv=\"Refresh\" content=\"0; URL=".to_vec();
     for &byte in url {

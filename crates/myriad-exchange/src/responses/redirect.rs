@@ -99,8 +99,9 @@ pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
 }
 
 /// Appends scheme, host and port for an absolute URL. The host is that of the request, with `server_name_in_redirect`
-/// the first `server_name`, or without a host the local address. The port is the local one, but for https reported by a
-/// trusted proxy that in `Host`; it is omitted if it is the default of the scheme or `port_in_redirect` is off.
+/// the first `server_name`, or without a host the local address. The port is the local one (80 on a Unix socket), but
+/// for https reported by a trusted proxy that in `Host`; it is omitted if it is the default of the scheme or
+/// `port_in_redirect` is off.
 pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;

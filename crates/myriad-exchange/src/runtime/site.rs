@@ -190,8 +190,9 @@ impl Runtime {
         Some((speaker, Arc::clone(config)))
     }
 
-    /// Returns the stream limits if a connection may use HTTP/2, otherwise `None`. Determined by the server that the
-    /// client named in the TLS handshake, or by the default server.
+    /// Returns the stream limits of the server that the client named in the TLS handshake, or of the default server;
+    /// `None` if a connection without TLS may not use HTTP/2, or if its address has no servers. Over TLS, the handshake
+    /// has negotiated the protocol already.
     pub fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));

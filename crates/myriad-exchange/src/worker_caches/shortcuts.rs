@@ -33,7 +33,7 @@ pub struct ShortcutRoute {
     pub uri: Vec<u8>,
     /// Arguments after rewrites.
     pub args: Vec<u8>,
-    /// Host in lower case, without port.
+    /// Value of `$host`: the host in lower case without port, or the server's name if the request names no host.
     pub host: Vec<u8>,
     /// Cache key of the page; empty if the request found a file.
     pub key: Vec<u8>,
