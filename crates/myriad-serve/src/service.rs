@@ -31,7 +31,7 @@ pub(crate) struct SiteService {
     /// State of the worker thread that all its configurations share.
     worker: Rc<WorkerState>,
     current: RefCell<Rc<Generation>>,
-    /// `stream` block of the current configuration, if any.
+    /// `stream` block of the current configuration, for this worker; `None` if the configuration has none.
     streams: RefCell<Option<Rc<WorkerStreams>>>,
 }
 

@@ -65,7 +65,7 @@ pub(crate) struct ApiHandler {
     scope: ApiScope,
     /// Prefix of the location, which precedes the paths of the API.
     pub(crate) prefix: Box<[u8]>,
-    /// Number of applications that write (`POST …/writes`).
+    /// Number of requests `POST …/writes` in progress.
     writers: RequestCount,
 }
 

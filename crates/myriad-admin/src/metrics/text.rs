@@ -159,7 +159,6 @@ impl Display for SecondsValue {
     }
 }
 
-/// Appends a label value, escaped.
 fn escape(value: &str, out: &mut String) {
     for letter in value.chars() {
         match letter {

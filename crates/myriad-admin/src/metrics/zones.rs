@@ -144,7 +144,6 @@ fn cache_sizes(runtime: &Runtime, page: &mut MetricsPage) {
 /// Name, description and value of a counter of a cache zone.
 type ZoneCounter = (&'static str, &'static str, fn(&PageZone) -> u64);
 
-/// Counters of the leak guard.
 static LEAK_GUARD: [ZoneCounter; 8] = [
     (
         "cache_leaks_total",
@@ -180,7 +179,6 @@ static LEAK_GUARD: [ZoneCounter; 8] = [
     }),
 ];
 
-/// Counters of the page optimizer.
 static OPTIMIZER: [ZoneCounter; 8] = [
     ("cache_optimized_forms_total", "Optimized forms of stored pages", |zone| {
         zone.optimized.forms.load(Relaxed)
@@ -220,7 +218,6 @@ static OPTIMIZER: [ZoneCounter; 8] = [
     ),
 ];
 
-/// Appends counters for each cache zone.
 fn zone_counters(runtime: &Runtime, counters: &[ZoneCounter], page: &mut MetricsPage) {
     let mut zones: Vec<_> = runtime.zones.iter().map(|(name, zone)| (name.as_str(), zone)).collect();
     zones.sort_by_key(|(name, _)| *name);

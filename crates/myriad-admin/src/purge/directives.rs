@@ -69,7 +69,6 @@ fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResul
     Ok(())
 }
 
-/// Parses `cache_purge_response_type`.
 fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let styles = [
         ("html", PurgeStyle::Html),

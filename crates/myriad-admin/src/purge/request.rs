@@ -42,7 +42,6 @@ pub fn is_purge_request(request: &Request, frame: &mut Frame, rules: &PurgeRules
     }
 }
 
-/// Returns whether the method of the request is in the list.
 fn has_listed_method(request: &Request, methods: &[Box<[u8]>]) -> bool {
     methods.iter().any(|method| request.received.head.method_bytes() == &**method)
 }

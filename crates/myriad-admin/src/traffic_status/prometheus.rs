@@ -241,7 +241,6 @@ fn cache_counts(sums: &TrafficSums) -> [(&'static str, u64); 8] {
     ]
 }
 
-/// Formats milliseconds as seconds.
 fn seconds(ms: u64) -> String {
     format!("{}.{:03}", ms / 1000, ms % 1000)
 }

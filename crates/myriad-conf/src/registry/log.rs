@@ -139,7 +139,6 @@ pub(crate) fn json_format() -> LogFormat {
     LogFormat { name: JSON_FORMAT.to_owned(), escape: LogEscape::Json, format }
 }
 
-/// Name of the predefined JSON format.
 const JSON_FORMAT: &str = "json";
 
 /// Joins the words of a log format without separators, as nginx does.

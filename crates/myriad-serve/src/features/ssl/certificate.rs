@@ -11,7 +11,6 @@ use myriad_exchange::exchange::variables::write::text;
 use myriad_exchange::runtime::Reads::Connection;
 use myriad_exchange::runtime::RowValue::Made;
 
-/// Seconds per day.
 const DAY_S: i64 = 86_400;
 
 /// Defines a variable whose value is computed from the client certificate.

@@ -353,7 +353,6 @@ impl MemoryWatcher {
     }
 }
 
-/// Store of the pages of a cache zone.
 type PageStore = Zone<PageMeta>;
 
 /// Returns each cache zone with its used memory and its limits, in bytes.
