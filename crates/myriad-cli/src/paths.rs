@@ -51,7 +51,7 @@ impl ServerPaths {
         Self::from_folder(options, &current)
     }
 
-    /// Determines the paths like [`Self::new`], with `current` as current folder.
+    /// Determines the paths of a server that was started in the folder `current`.
     pub fn from_folder(options: &ServerOptions, current: &Path) -> Self {
         Self::with_default(options, current, Path::new(DEFAULT_PREFIX), PACKAGE)
     }

@@ -108,7 +108,8 @@ impl SiteFolder {
         }
     }
 
-    /// Opens a folder like [`Self::folder`], but only if its path contains no link outside of the trusted part.
+    /// Opens a folder, as an `O_PATH` descriptor, if its path contains no link outside of the trusted part; `path` is
+    /// relative to the folder of the site.
     ///
     /// # Errors
     /// Returns an error of the system, or if there is such a link.

@@ -255,7 +255,8 @@ pub fn quoted(text: &str) -> String {
     out + "\""
 }
 
-/// Quotes a word like [`quoted`], or returns it without quotes if it consists of plain characters.
+/// Returns a text as a word of the configuration language: without quotes if all its characters are plain, otherwise
+/// quoted ([`quoted`]).
 pub(crate) fn word(text: &str) -> String {
     let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "/._-:$=?&*+@,%".contains(letter);
     if !text.is_empty() && text.chars().all(is_plain) { text.to_owned() } else { quoted(text) }

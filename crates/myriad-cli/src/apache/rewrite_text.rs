@@ -87,7 +87,8 @@ fn pattern_test(walk: &ApacheWalk<'_>, rule: &RewriteRule, regex: &str, action: 
     lines
 }
 
-/// Appends lines that clear `$rule` unless all conditions hold. Of conditions joined by `OR`, one must hold.
+/// Appends lines that clear `$rule` unless all conditions hold. Of conditions joined by `OR`, one must hold. The
+/// captures of the last condition that `action` uses are stored in variables.
 fn conjunction(
     lines: &mut Vec<String>,
     rule: &RewriteRule,

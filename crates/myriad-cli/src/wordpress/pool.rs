@@ -122,8 +122,8 @@ fn read(path: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&text).into_owned())
 }
 
-/// Returns the pool that listens on an address, from php-fpm's configuration. Sections are pools, and `;` starts a
-/// comment. A repeated section adds to its pool, and the last value of a setting applies.
+/// Returns the pool that listens on an address, from php-fpm's configuration; `None` if none does. Sections are pools,
+/// and `;` starts a comment. A repeated section adds to its pool, and the last value of a setting applies.
 fn of_text(text: &str, php: &str) -> Option<FpmPool> {
     let mut pools: Vec<(&str, bool, FpmPool)> = Vec::new();
     let mut at = None;

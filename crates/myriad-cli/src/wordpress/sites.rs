@@ -60,7 +60,7 @@ pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<SiteLine>, Strin
     Ok(lines)
 }
 
-/// Returns an error text if a name occurs in two lines.
+/// Returns an error text if a name occurs twice in the lines, ignoring letter case.
 fn each_name_once(lines: &[SiteLine]) -> Result<(), String> {
     let mut known: Vec<(String, &str)> = Vec::new();
     for line in lines {

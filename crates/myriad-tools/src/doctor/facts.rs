@@ -157,7 +157,7 @@ pub struct WordPressFacts {
     pub slow_queries: u64,
     /// Uptime of the database, in seconds.
     pub uptime_s: u64,
-    /// Maximum number of concurrent database connections since its start.
+    /// Maximum number of concurrent database connections since the database started.
     pub used_connections: u64,
     /// Limit of concurrent database connections.
     pub most_connections: u64,

@@ -76,11 +76,11 @@ impl StatusCounts {
 pub struct DurationStats {
     /// Arithmetic mean of the durations.
     pub mean_ms: f64,
-    /// Median duration.
+    /// Median of the durations, rounded up by at most a quarter.
     pub p50_ms: f64,
-    /// 95th percentile of the durations.
+    /// 95th percentile of the durations, rounded up by at most a quarter.
     pub p95_ms: f64,
-    /// 99th percentile of the durations.
+    /// 99th percentile of the durations, rounded up by at most a quarter.
     pub p99_ms: f64,
     /// Longest duration.
     pub max_ms: f64,

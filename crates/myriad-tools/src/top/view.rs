@@ -200,7 +200,7 @@ fn traffic(
     lines
 }
 
-/// Returns the memory usage of the process and its stage of memory pressure.
+/// Returns the memory usage of the process; with a memory limit also the limit, and the stage of memory pressure.
 fn memory(now: &MemoryTick) -> String {
     match now.limit_bytes {
         Some(limit) => format!(

@@ -42,7 +42,7 @@ fn jit(facts: &MachineFacts) -> u64 {
     }
 }
 
-/// Adds the OPcache settings to the planned `php.ini` file.
+/// Adds the settings of OPcache, and from PHP 8.0 on of its JIT, to the planned `php.ini` file.
 pub(crate) fn lines(facts: &MachineFacts, budget: &MemoryBudget, file: &mut ConfigFile) {
     let sizes = &budget.sizes;
     let counted = match facts.site_files {

@@ -111,7 +111,7 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Appends a text, wrapped to the maximum width and indented below its first line.
+/// Appends `line` after `lead`, wrapped to [`WIDTH`] columns; further lines are indented by the length of `lead`.
 fn wrapped(line: &str, lead: &str, text: &mut String) {
     let (mut column, indent) = (0, " ".repeat(lead.len()));
     for word in line.split(' ') {

@@ -127,8 +127,8 @@ fn visit(answer: &WebAnswer) -> PageVisit {
     }
 }
 
-/// Requests assets. A server may compress a file after its first request, so that files without compression are
-/// requested again after a pause.
+/// Requests at most [`MOST_ASSETS`] assets. A server may compress a file after its first request, so that files without
+/// compression are requested again after a pause.
 fn assets(client: &mut WebClient, home: &WebTarget, paths: &[String]) -> Result<Vec<PageAsset>, WebFailure> {
     let paths = paths.iter().take(MOST_ASSETS);
     let mut assets = paths.map(|path| asset(client, &home.with_path(path))).collect::<Result<Vec<_>, _>>()?;

@@ -11,7 +11,7 @@ pub(super) enum Align {
     Rest,
 }
 
-/// Maximum width of each column of a table except the last.
+/// Maximum width of each column of a table except the last, in characters.
 const WIDEST: usize = 40;
 
 pub(super) struct ReportTable<'a, const N: usize> {

@@ -70,6 +70,7 @@ fn write(root: &Path, file: &ConfigFile) -> io::Result<()> {
 }
 
 /// Restores the configuration files as they were before this `--apply`: originals, or files of an earlier `--apply`.
+/// The record is updated, or removed if it lists no files any more. Errors are ignored.
 fn revert(root: &Path, plan: &TuningPlan, replaced: Vec<Option<OriginalFile>>, mut record: TuneRecord) {
     for (file, before) in plan.files.iter().zip(replaced) {
         let path = below(root, &file.path);
