@@ -71,8 +71,8 @@ fn other_descriptors(open: u64, (workers, listeners): (usize, usize)) -> u64 {
     open + RESERVED_DESCRIPTORS + workers as u64 * (WORKER_DESCRIPTORS + listeners as u64)
 }
 
-/// Returns the descriptor limit of the process that a total of `connections` requires. `open` is the number of
-/// descriptors that are already open.
+/// Returns the descriptor limit of the process that a total of `connections` requires, with the descriptors for other
+/// purposes and one eighth of the limit for files. `open` is the number of descriptors that are already open.
 fn required_limit(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
     let besides = connections.saturating_add(other_descriptors(open, machine));
     besides.saturating_add(besides / 7 + 1)

@@ -128,7 +128,7 @@ fn of_memory(page: &Page, zone: &PageZone, report: PageReport) -> PageReport {
     }
 }
 
-/// Describes the optimized form of a page; `None` if it has none.
+/// Describes the optimized form of a page, or the reason why it has none; `None` before either is known.
 fn optimized(page: &Page) -> Option<OptimizedReport> {
     let form = page.replacement()?;
     let state = form.state();

@@ -11,8 +11,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 
-/// Returns replies as an object whose member `name` is the list: `{"pages":[…],"next":"…"}`. An error gives status 400,
-/// or 500 with the replies before it.
+/// Returns replies as an object whose member `name` is the list: `{"pages":[…],"next":"…"}`. An error gives status 400;
+/// after other replies 500, with these replies.
 pub(crate) fn list_answer(name: &str, replies: Vec<AdminReply>) -> PhaseStep {
     let (mut items, mut next) = (Vec::new(), None);
     for reply in replies {

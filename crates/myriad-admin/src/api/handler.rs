@@ -240,7 +240,7 @@ fn call(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Resul
     }
 }
 
-/// Returns the stream of live events. An API that is restricted to one zone rejects the request.
+/// Returns the stream of live events; status 403 if this API is restricted to one zone, 503 with too many readers.
 fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> PhaseStep {
     if let Some(zone) = &rules.scope.zone {
         return ApiRejection::new(403, &format!("this API is restricted to the zone \"{zone}\"")).answer();

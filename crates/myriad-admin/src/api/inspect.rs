@@ -54,8 +54,8 @@ pub(super) fn parse_call(arguments: &[u8]) -> Result<ApiCall, String> {
 
 /// Performs an inspection (explains the routing of a request) on a separate thread. Values of query arguments of stored
 /// pages are hidden unless the client is `proven` (authenticated by a secret, a password or `auth_request`). The status
-/// is 403 if the API is restricted to one zone, 503 for too many concurrent requests, and 400 if the request cannot be
-/// explained.
+/// is 403 if the API is restricted to one zone, 503 for too many concurrent requests, 400 if the request cannot be
+/// explained, and 500 after a panic.
 pub(super) async fn inspect(
     exchange: &mut Exchange,
     question: ExplainedRequest,

@@ -29,7 +29,8 @@ impl ApiScope {
         Some(hash)
     }
 
-    /// Returns whether a request contains the secret, as `Authorization: Bearer SECRET`; true if none is required.
+    /// Returns whether a request contains the secret, in a single field `Authorization: Bearer SECRET`; true if none is
+    /// required.
     pub(super) fn admits(&self, request: &Request) -> bool {
         let Some(hash) = self.secret else { return true };
         let mut fields = request.received.head.fields().get_all(b"authorization");

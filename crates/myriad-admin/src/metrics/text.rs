@@ -84,7 +84,7 @@ impl MetricsPage {
         let _ = self.text.write_fmt(text);
     }
 
-    /// Returns the text of the page, with the final line that OpenMetrics requires.
+    /// Returns the text of the page; in OpenMetrics with the final line `# EOF`.
     pub(super) fn end(mut self) -> String {
         if self.form == MetricsFormat::OpenMetrics {
             self.text.push_str("# EOF\n");

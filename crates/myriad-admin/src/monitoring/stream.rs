@@ -16,8 +16,8 @@ use super::live_events::parse_recent_event;
 /// Instruction to readers of the event stream to reconnect after 2,000 milliseconds.
 const RETRY: &[u8] = b"retry: 2000\n\n";
 
-/// Returns the response with the event stream. With `hides_values`, the values of query arguments are hidden. Returns
-/// an error if there are too many readers.
+/// Returns the response with the event stream; without a body for HEAD. With `hides_values`, the values of query
+/// arguments are hidden. Returns an error if there are too many readers.
 pub(crate) fn stream(request: &Request, hides_values: bool) -> Result<ContentResponse, TooMany> {
     let body = if request.received.head.method() == Method::Head {
         ResponseBody::None

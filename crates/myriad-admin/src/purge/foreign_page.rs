@@ -11,10 +11,10 @@ use myriad_exchange::exchange::Request;
 use myriad_http::uri::after_scheme;
 
 /// Returns whether a browser sent the request on behalf of a page of another site. Either the request's headers show
-/// this (`Sec-Fetch-Site`, `Origin`), or the host of the page is not a name of this server, as with a foreign name that
-/// resolves to this machine (DNS rebinding). Programs, such as an application that purges, send no such headers. With
-/// `behind_proxy`, only the host of `Origin` is compared, because the client may have used another scheme and port with
-/// the proxy.
+/// this (`Sec-Fetch-Site`, `Origin`), or it has one of them and its host is not a name of this server, as with a
+/// foreign name that resolves to this machine (DNS rebinding). Programs, such as an application that purges, send no
+/// such headers. With `behind_proxy`, only the host of `Origin` is compared, because the client may have used another
+/// scheme and port with the proxy.
 pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     let fields = request.received.head.fields();
     let is_foreign =

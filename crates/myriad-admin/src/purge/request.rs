@@ -117,8 +117,8 @@ pub fn purge_server_zones(exchange: &mut Exchange, wanted: PurgeRequestResult) -
     }
 }
 
-/// Executes a purge request to a location with a cache. Returns status 403 if the client may not purge, and 400 for an
-/// invalid purge.
+/// Executes a purge request to a location with a cache. Returns status 403 if the client may not purge, 400 for an
+/// invalid purge, and an error if the cache key cannot be evaluated.
 pub fn purge_page(
     exchange: &mut Exchange,
     cache: &CachePlace,
@@ -175,7 +175,8 @@ impl Handler for PurgePlace {
 }
 
 /// Purges the cache key or URL of a location, and responds whether a page was found. All variants and encodings are
-/// purged, and pages that are being fetched at this moment are not stored.
+/// purged, and pages that are being fetched at this moment are not stored. Returns status 403 if the client may not
+/// purge, and 500 if the key or URL cannot be evaluated.
 fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> PhaseStep {
     let request = &exchange.request;
     // `allow` and `deny` of the location have already been evaluated.
@@ -288,7 +289,7 @@ async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> Phas
 }
 
 /// Executes the purges that the response of an origin requests (`X-LiteSpeed-Purge`), if its location permits purge
-/// requests (`*_cache_purge`). They take effect before the response is sent.
+/// requests (`*_cache_purge`). They take effect before the response is sent; a failure is only logged.
 pub async fn purge_for_origin(exchange: &Exchange, cache: Option<&CachePlace>, head: &ResponseHead) {
     let request = &exchange.request;
     let Some(cache) = cache.filter(|cache| cache.purge.is_some()) else { return };

@@ -355,7 +355,8 @@ pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     }
 }
 
-/// Truncates the description of a purge to `LONGEST_NAME` bytes for the log, and marks it with `...`.
+/// Truncates the description of a purge to `LONGEST_NAME` bytes for the log if it is longer, and then marks it with
+/// `...`.
 pub fn shorten_name(name: &mut String) {
     if name.len() > LONGEST_NAME {
         let end = (0..=LONGEST_NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);

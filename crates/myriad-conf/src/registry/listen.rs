@@ -49,7 +49,7 @@ pub(super) fn stream_listen(server: &mut ServerConf, args: &mut Arguments<'_>) -
     Ok(())
 }
 
-/// Rejects parameters of `listen` that do not apply to UDP, as nginx does.
+/// Rejects Unix sockets, and parameters of `listen` that do not apply to UDP, as nginx does.
 fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     let incompatible = [
         ("backlog", conf.backlog.is_some()),
@@ -69,7 +69,7 @@ fn check_udp(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Rejects parameters of `listen` that do not apply to QUIC, as nginx does.
+/// Rejects Unix sockets, and parameters of `listen` that do not apply to QUIC, as nginx does.
 fn check_quic(conf: &ListenConf, args: &Arguments<'_>) -> SetterResult {
     let incompatible = [
         ("fastopen", conf.fastopen.is_some()),

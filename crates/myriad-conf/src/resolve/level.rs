@@ -29,7 +29,7 @@ impl OpenLevel<'_> {
 
 impl<'p> Builder<'p> {
     /// Looks up a directive and checks its context, number of arguments and repetition. Returns `None` after an error,
-    /// which is recorded.
+    /// which is recorded. Warns if an argument is probably a directive after a missing `;`.
     pub(super) fn accept<'a>(
         &'a mut self,
         node: &'a Node,
@@ -91,8 +91,9 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the row of a directive in this context. The error for an unknown name suggests a similar name if `suggests`
-/// is true. The error is boxed, because it is rare and large.
+/// Returns the row of a directive in this context; an error if the name is unknown, unsupported, or not allowed in the
+/// context. The error for an unknown name suggests a similar name if `suggests` is true. The error is boxed, because it
+/// is rare and large.
 fn find<'r>(
     registry: &'r Registry,
     node: &Node,

@@ -75,7 +75,8 @@ fn client_status(status: u16) -> u16 {
     }
 }
 
-/// Returns the built-in error page for `status`. For 444, the connection is closed without a response.
+/// Returns the built-in error page for `status`; without a body if the status has no page. For 444, the connection is
+/// closed without a response.
 fn built_in_answer(exchange: &mut Exchange, status: u16) -> ContentResponse {
     // As in nginx, an error that occurs while an error page is generated is sent with its own status.
     exchange.request.errors.forced_status = None;

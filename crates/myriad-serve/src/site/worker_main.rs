@@ -291,8 +291,8 @@ fn accept(
     streams.chain(quic).collect()
 }
 
-/// Periodic task of a worker: flushes logs, removes outdated entries from zones and file caches, continues purges,
-/// reports connection shortages.
+/// Periodic task of a worker: flushes logs, measures the worker's memory, removes outdated entries from zones and file
+/// caches, continues purges, reports connection shortages.
 async fn housekeeping(service: Rc<SiteService>, room: WorkerCapacity, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;

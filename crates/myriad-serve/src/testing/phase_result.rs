@@ -31,7 +31,7 @@ impl PhaseResult {
         String::from_utf8_lossy(&self.exchange.request.route.uri).into_owned()
     }
 
-    /// Returns the value of `Location`, if any.
+    /// Returns the value of `Location`; `None` without this header.
     pub fn location(&self) -> Option<&str> {
         self.lines.lines().find_map(|line| line.strip_prefix("Location: "))
     }

@@ -36,7 +36,7 @@ pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     })
 }
 
-/// Returns the API object `processes`, with the number of restarted worker processes.
+/// Returns the API object `processes`, with the number of worker processes that were restarted since its last reset.
 pub(super) fn processes() -> Value {
     json!({ "respawned": respawned().saturating_sub(RESPAWNED_BEFORE.load(Relaxed)) })
 }

@@ -3,7 +3,7 @@
 use super::amount::{count, duration};
 use crate::protocol::monitoring::LeakReport;
 
-/// Returns the line of a finding.
+/// Returns the line of a finding of the leak guard.
 pub fn leak(report: &LeakReport) -> String {
     let age = duration(report.now_ms.saturating_sub(report.at_ms));
     let left = report.until_ms.saturating_sub(report.now_ms);

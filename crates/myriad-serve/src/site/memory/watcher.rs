@@ -127,7 +127,7 @@ impl MemoryWatcherHandle {
         Ok(Self { shared, thread: Some(thread) })
     }
 
-    /// Applies the `memory_limit` of a new configuration.
+    /// Applies the `memory_limit` of a new configuration; without a watcher thread, logs that it is not enforced.
     pub(in crate::site) fn apply_config(&self, runtime: &Arc<Runtime>, limit: MemoryLimit) {
         let limit = limit_in_bytes(limit, runtime);
         if self.thread.is_none() && limit.is_some() {
