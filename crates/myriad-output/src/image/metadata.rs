@@ -1,8 +1,11 @@
 //! Metadata of an encoded image, read without decoding its pixels.
 
 mod exif;
+pub(crate) mod gif;
+pub(crate) mod icc;
 pub(crate) mod jpeg;
 pub(crate) mod numbers;
+pub(crate) mod png;
 pub(crate) mod webp;
 
 use self::numbers::{be32, le16};

@@ -16,6 +16,7 @@
 //! | `decoded_image`, `size`, `error`, `interrupt` | common types; cancellation |
 //! | `colors` | color reduction |
 //! | `webp_copy`, `similarity` | smaller copies that look like the original; a measure for visible differences |
+//! | `copy_obstacle` | properties of an image that a copy would lose |
 //!
 //! This module uses no files, clocks or threads. The caller chooses the thread, because an image of many pixels takes
 //! seconds of processor time, and passes an [`Interrupt`] that cancels the work. Input is untrusted: memory and work
@@ -24,6 +25,7 @@
 
 mod colors;
 mod convert;
+mod copy_obstacle;
 mod decoded_image;
 mod error;
 mod interrupt;

@@ -20,6 +20,19 @@ pub(crate) fn read(
     max_pixels: u64,
     interrupt: Interrupt<'_>,
 ) -> Result<DecodedImage, ImageError> {
+    let mut picture = decode(kind, bytes, wanted, max_pixels, interrupt)?;
+    picture.profile = picture.profile.filter(|profile| is_relevant_profile(profile));
+    Ok(picture)
+}
+
+/// Decodes an image as [`read`] does, and returns its color profile even if it need not be preserved.
+pub(crate) fn decode(
+    kind: ImageKind,
+    bytes: &[u8],
+    wanted: ImageSize,
+    max_pixels: u64,
+    interrupt: Interrupt<'_>,
+) -> Result<DecodedImage, ImageError> {
     let picture = match kind {
         ImageKind::Jpeg => jpeg::read(bytes, wanted, max_pixels, interrupt),
         ImageKind::Gif => gif::read(bytes, max_pixels, interrupt),
@@ -28,9 +41,7 @@ pub(crate) fn read(
     };
     // A decoder reports a cancelled read as an invalid file.
     interrupt.check()?;
-    let mut picture = picture?;
-    picture.profile = picture.profile.filter(|profile| is_relevant_profile(profile));
-    Ok(picture)
+    picture
 }
 
 /// Returns whether a profile (ICC.1:2022 section 7.2) must be preserved: it is not too long, and defines RGB colors

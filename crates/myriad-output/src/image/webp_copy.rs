@@ -2,13 +2,13 @@
 
 use std::fmt;
 
-use crate::image::convert::may_be_animated;
+use crate::image::copy_obstacle::{copy_obstacle, has_profile};
 use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
-use crate::image::metadata::{ImageMetadata, jpeg, numbers};
+use crate::image::metadata::icc;
 use crate::image::pixels::Pixels;
-use crate::image::read::read;
+use crate::image::read::{decode, read};
 use crate::image::similarity::similarity;
 use crate::image::size::ImageSize;
 use crate::image::write::{write_lossless_webp, write_lossy_webp};
@@ -17,8 +17,6 @@ use crate::image::write::{write_lossless_webp, write_lossy_webp};
 const QUALITIES: [u8; 3] = [75, 84, 92];
 /// Minimum structural similarity of a copy with the original.
 const MIN_SIMILARITY: f64 = 0.98;
-/// Value of a `gAMA` chunk of a PNG with the usual colors (1/2.2, in hundred thousandths).
-const USUAL_GAMMA: u32 = 45_455;
 
 /// Reason why an image has no copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,12 +53,12 @@ pub fn webp_copy(
     max_pixels: u64,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<u8>, CopyRefusal> {
-    if let Some(reason) = unsuitable(bytes, kind) {
-        return Err(CopyRefusal::Unsuitable(reason));
-    }
-    let picture = read(kind, bytes, ImageSize::LARGEST, max_pixels, interrupt)?;
-    if picture.profile.is_some() {
-        return Err(CopyRefusal::Unsuitable("it has a color profile"));
+    copy_obstacle(bytes, kind).map_err(CopyRefusal::Unsuitable)?;
+    let picture = decode(kind, bytes, ImageSize::LARGEST, max_pixels, interrupt)?;
+    // A profile that the decoder cannot read may be one that browsers can.
+    let is_srgb = picture.profile.as_deref().map_or_else(|| !has_profile(bytes, kind), icc::is_srgb);
+    if !is_srgb {
+        return Err(CopyRefusal::Unsuitable("it has a color profile other than sRGB"));
     }
     let max_bytes = bytes.len() - bytes.len() / 10;
     let decoded = |copy: &[u8]| read(ImageKind::Webp, copy, ImageSize::LARGEST, max_pixels, interrupt);
@@ -85,28 +83,6 @@ pub fn webp_copy(
         }
     }
     Err(CopyRefusal::NotSmaller)
-}
-
-/// Returns the reason why a copy may look different in browsers, if there is one.
-fn unsuitable(bytes: &[u8], kind: ImageKind) -> Option<&'static str> {
-    match kind {
-        ImageKind::Jpeg if jpeg::has_inks(bytes) => Some("its colors are those of inks"),
-        // The copy would be rotated, and `image-orientation: none` would have no effect.
-        ImageKind::Jpeg if ImageMetadata::read(kind, bytes).is_some_and(|facts| facts.orientation != 1) => {
-            Some("it is rotated for display")
-        }
-        ImageKind::Webp => Some("it is a WebP image"),
-        _ if may_be_animated(kind, bytes) => Some("it may be animated"),
-        ImageKind::Png if bytes.get(24) == Some(&16) => Some("its colors have 16 bits"),
-        ImageKind::Png if has_unusual_gamma(bytes) => Some("its brightness is unusual"),
-        _ => None,
-    }
-}
-
-/// Returns whether a PNG has a `gAMA` chunk with another value than usual.
-fn has_unusual_gamma(png: &[u8]) -> bool {
-    let at = png.windows(4).position(|name| name == b"gAMA");
-    at.is_some_and(|at| numbers::be32(png, at + 4) != Some(USUAL_GAMMA))
 }
 
 /// Returns whether two images have equal pixels. The colors of transparent pixels do not count.
@@ -142,6 +118,15 @@ mod tests {
         [wave(x / 9.0 + y / 31.0), wave(y / 13.0), wave((x + y) / 17.0), 255]
     }
 
+    /// Inserts a chunk after the header of a PNG.
+    fn with_chunk(png: &[u8], name: &[u8], data: &[u8]) -> Vec<u8> {
+        let mut crc = flate2::Crc::new();
+        crc.update(name);
+        crc.update(data);
+        let length = (data.len() as u32).to_be_bytes();
+        [&png[..33], &length, name, data, &crc.sum().to_be_bytes(), &png[33..]].concat()
+    }
+
     fn copy(bytes: &[u8], kind: ImageKind) -> Result<Vec<u8>, CopyRefusal> {
         webp_copy(bytes, kind, MAX_PIXELS, Interrupt::never())
     }
@@ -174,33 +159,81 @@ mod tests {
     }
 
     #[test]
-    fn images_whose_copy_may_look_different_are_refused() {
+    fn animated_rotated_and_deep_images_are_refused() {
         let png = encoded(ImageKind::Png, soft, 75);
-        let with_chunk = |chunk: &[u8]| [&png[..33], chunk, &png[33..]].concat();
-        let gamma = |value: u32| [&4_u32.to_be_bytes(), &b"gAMA"[..], &value.to_be_bytes(), &[0; 4]].concat();
-        assert!(
-            has_unusual_gamma(&with_chunk(&gamma(100_000)))
-                && !has_unusual_gamma(&with_chunk(&gamma(USUAL_GAMMA)))
-        );
         let mut deep = png.clone();
         deep[24] = 16;
-        for (kind, bytes) in [
-            (ImageKind::Png, with_chunk(b"\0\0\0\x08acTL")),
-            (ImageKind::Png, deep),
-            (ImageKind::Webp, png.clone()),
-        ] {
-            assert!(matches!(copy(&bytes, kind), Err(CopyRefusal::Unsuitable(_))), "{kind:?}");
-        }
-        let inks =
-            b"\xff\xd8\xff\xc0\x00\x14\x08\x00\x10\x00\x10\x04\x01\x11\0\x02\x11\0\x03\x11\0\x04\x11\0";
-        assert_eq!(copy(inks, ImageKind::Jpeg), Err(CopyRefusal::Unsuitable("its colors are those of inks")));
+        let gif = encoded(ImageKind::Gif, |x, _| [(x / 40) as u8, 0, 0, 255], 75);
+        let image = gif.windows(2).position(|pair| pair == [0x2c, 0]).expect("an image");
+        let animated = [&gif[..gif.len() - 1], &gif[image..]].concat();
         let exif: &[u8] =
             b"\xff\xd8\xff\xe1\x00\x22Exif\0\0MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x06\0\0\0\0\0\0";
         let rotated = [exif, &encoded(ImageKind::Jpeg, soft, 90)[2..]].concat();
-        assert_eq!(
-            copy(&rotated, ImageKind::Jpeg),
-            Err(CopyRefusal::Unsuitable("it is rotated for display"))
-        );
+        let inks =
+            b"\xff\xd8\xff\xc0\x00\x14\x08\x00\x10\x00\x10\x04\x01\x11\0\x02\x11\0\x03\x11\0\x04\x11\0";
+        for (kind, bytes, reason) in [
+            (ImageKind::Png, with_chunk(&png, b"acTL", &[0; 8]), "it is animated"),
+            (ImageKind::Png, deep, "its colors have 16 bits"),
+            (ImageKind::Gif, animated, "it has several images or an invalid block"),
+            (ImageKind::Jpeg, rotated, "its Exif data may rotate or scale it"),
+            (ImageKind::Jpeg, inks.to_vec(), "its colors are those of inks (CMYK)"),
+            (ImageKind::Webp, png, "it is a WebP image"),
+        ] {
+            assert_eq!(copy(&bytes, kind), Err(CopyRefusal::Unsuitable(reason)), "{kind:?}");
+        }
+        let still = copy(&gif, ImageKind::Gif);
+        assert!(!matches!(still, Err(CopyRefusal::Unsuitable(_))), "{still:?}");
+    }
+
+    #[test]
+    fn png_with_other_colors_is_refused() {
+        let png = encoded(ImageKind::Png, |x, y| [x as u8, y as u8, 0, 255], 75);
+        copy(&png, ImageKind::Png).expect("a copy");
+        for name in [b"eXIf", b"cICP", b"iCCP", b"gAMA", b"cHRM", b"mDCV"] {
+            let refused = copy(&with_chunk(&png, name, &[0; 4]), ImageKind::Png);
+            assert!(matches!(refused, Err(CopyRefusal::Unsuitable(_))), "{name:?} {refused:?}");
+        }
+        let usual = with_chunk(&with_chunk(&png, b"gAMA", &45_455_u32.to_be_bytes()), b"sRGB", &[0]);
+        copy(&usual, ImageKind::Png).expect("a copy: sRGB takes precedence");
+        let mut info = png::Info::with_size(160, 120);
+        info.color_type = png::ColorType::Rgb;
+        for (profile, has_copy) in [(icc::tests::srgb(), true), (icc::tests::display_p3(), false)] {
+            info.icc_profile = Some(profile.into());
+            let mut file = Vec::new();
+            let mut writer = png::Encoder::with_info(&mut file, info.clone())
+                .expect("valid")
+                .write_header()
+                .expect("valid");
+            writer.write_image_data(&vec![7; 160 * 120 * 3]).expect("valid");
+            writer.finish().expect("valid");
+            let made = copy(&file, ImageKind::Png);
+            assert_eq!(made.is_ok(), has_copy, "{made:?}");
+        }
+    }
+
+    #[test]
+    fn jpeg_with_a_profile_other_than_srgb_is_refused() {
+        let photograph = encoded(ImageKind::Jpeg, soft, 90);
+        let with_profile = |profile: &[u8]| {
+            let length = (profile.len() as u16 + 16).to_be_bytes();
+            let head = [b"\xff\xd8\xff\xe2", &length[..], b"ICC_PROFILE\0\x01\x01"].concat();
+            copy(&[&head, profile, &photograph[2..]].concat(), ImageKind::Jpeg)
+        };
+        with_profile(&icc::tests::srgb()).expect("a copy");
+        let mut gray = icc::tests::srgb();
+        gray[16..20].copy_from_slice(b"GRAY");
+        let refused = Err(CopyRefusal::Unsuitable("it has a color profile other than sRGB"));
+        for profile in [icc::tests::display_p3(), gray, b"sRGB".to_vec(), Vec::new()] {
+            assert_eq!(with_profile(&profile), refused);
+        }
+        // Part 2 of a profile without part 1.
+        let broken = [b"\xff\xd8\xff\xe2\0\x11ICC_PROFILE\0\x02\x02a", &photograph[2..]].concat();
+        assert_eq!(copy(&broken, ImageKind::Jpeg), refused);
+    }
+
+    #[test]
+    fn limits_and_cancellation_are_errors() {
+        let png = encoded(ImageKind::Png, soft, 75);
         let too_large = webp_copy(&png, ImageKind::Png, 1000, Interrupt::never());
         assert!(matches!(too_large, Err(CopyRefusal::Failed(ImageError::TooLarge(_)))));
         let cancelled = webp_copy(&png, ImageKind::Png, MAX_PIXELS, Interrupt::new(&|| true));

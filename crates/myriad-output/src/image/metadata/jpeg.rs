@@ -30,6 +30,45 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     Some((size?, orientation, bytes.len() / 20 < laden))
 }
 
+/// Properties in the segments before the first scan that a copy in another format would lose.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct JpegExtras {
+    /// True if there is a part of a color profile.
+    pub has_profile: bool,
+    /// True if Exif data may change the orientation or the size for display.
+    pub changes_display: bool,
+    /// True if there are further images, such as a gain map for displays with a high dynamic range.
+    pub has_more_images: bool,
+}
+
+/// Reads the properties that a copy would lose. `size` is the size of the image as stored.
+pub(crate) fn extras(bytes: &[u8], size: ImageSize) -> JpegExtras {
+    let (mut rest, mut extras) = (bytes.get(2..).unwrap_or_default(), JpegExtras::default());
+    while let Some((marker, segment, behind)) = segment(rest) {
+        match marker {
+            0xe1 => {
+                if let Some(tiff) = segment.strip_prefix(b"Exif\0\0") {
+                    extras.changes_display |= exif::changes_display(tiff, size);
+                }
+                extras.has_more_images |= contains(segment, b"hdrgm:") || contains(segment, b"HDRGainMap");
+            }
+            0xe2 => {
+                extras.has_profile |= segment.starts_with(b"ICC_PROFILE\0");
+                extras.has_more_images |=
+                    segment.starts_with(b"MPF\0") || segment.starts_with(b"urn:iso:std:iso:ts:21496:-1");
+            }
+            0xda => break,
+            _ => {}
+        }
+        rest = behind;
+    }
+    extras
+}
+
+fn contains(bytes: &[u8], text: &[u8]) -> bool {
+    bytes.windows(text.len()).any(|part| part == text)
+}
+
 /// Returns whether the image has four components, which are the inks cyan, magenta, yellow and black.
 pub(crate) fn has_inks(bytes: &[u8]) -> bool {
     let mut rest = bytes.get(2..).unwrap_or_default();
@@ -90,7 +129,8 @@ fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::{JpegScans, read, scans};
+    use super::{JpegExtras, JpegScans, extras, read, scans};
+    use crate::image::size::ImageSize;
 
     const FRAME: &[u8] = b"\xff\xc2\x00\x0b\x08\x00\x78\x00\x64\x01\x01\x11\x00";
 
@@ -110,6 +150,25 @@ mod tests {
         assert!(laden, "half of the file is Exif data");
         let picture = [b"\xff\xd8", &exif[..], FRAME, &[0; 1000]].concat();
         assert!(!read(&picture).unwrap().2);
+    }
+
+    #[test]
+    fn extras_before_the_first_scan_are_found() {
+        let of = |segment: &[u8]| {
+            let length = (segment.len() as u16 + 1).to_be_bytes();
+            let file = [b"\xff\xd8\xff", &segment[..1], &length, &segment[1..], FRAME].concat();
+            extras(&file, ImageSize { width: 100, height: 120 })
+        };
+        let none = JpegExtras::default();
+        assert_eq!(of(b"\xe1http://ns.adobe.com/xap/1.0/\0<x>"), none);
+        assert_eq!(of(b"\xe2ICC_PROFILE\0\x01\x01"), JpegExtras { has_profile: true, ..none });
+        assert_eq!(of(b"\xe1Exif\0\0"), JpegExtras { changes_display: true, ..none });
+        for more in [&b"\xe2MPF\0"[..], b"\xe2urn:iso:std:iso:ts:21496:-1\0", b"\xe1<x hdrgm:Version='1.0'>"]
+        {
+            assert_eq!(of(more), JpegExtras { has_more_images: true, ..none }, "{more:?}");
+        }
+        let later = [b"\xff\xd8", FRAME, b"\xff\xda\0\x02\xff\xe2\0\x06MPF\0"].concat();
+        assert_eq!(extras(&later, ImageSize { width: 100, height: 120 }), none);
     }
 
     #[test]
