@@ -11,11 +11,11 @@ const FILLS_TO: u64 = 82;
 /// Memory use and limits of a cache zone, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneMemory {
-    /// Memory that the zone uses.
+    /// Memory that the zone uses, in bytes.
     pub used: u64,
-    /// Configured limit (`memory=`).
+    /// Configured memory limit of the zone (`memory=`), in bytes.
     pub configured: u64,
-    /// Current limit of the zone, set by [`update_limits`] between its minimum and the configured limit.
+    /// Current memory limit of the zone, in bytes, set by [`update_limits`] from its minimum to the configured limit.
     pub now: u64,
 }
 

@@ -26,9 +26,9 @@ use crate::site_folder::SiteFolder;
 const OWN: [&str; 2] = ["myriad", "nobody"];
 /// Right to read, as a permission bit of one class of users (owner, group or others).
 const READ: u32 = 4;
-/// Right to write a file or to connect to a socket, as such a bit.
+/// Right to write a file or to connect to a socket, as a permission bit of one class of users.
 const WRITE: u32 = 2;
-/// Right to search a folder, as such a bit.
+/// Right to search a folder, as a permission bit of one class of users.
 const ENTER: u32 = 1;
 
 /// Rights that the workers need for a site.

@@ -15,9 +15,9 @@ pub struct LogReport {
     pub requests: u64,
     /// Number of bytes sent to clients.
     pub bytes: u64,
-    /// Time of the earliest log line; `None` if no line has a time.
+    /// Time of the earliest log line, in seconds since the Unix epoch; `None` if no line has a time.
     pub first_s: Option<u64>,
-    /// Time of the latest log line; `None` if no line has a time.
+    /// Time of the latest log line, in seconds since the Unix epoch; `None` if no line has a time.
     pub last_s: Option<u64>,
     /// Number of access log lines that could not be parsed.
     pub unread: u64,
@@ -102,7 +102,7 @@ impl DurationStats {
 /// Requests in an hour.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HourCounts {
-    /// Start of the hour in UTC.
+    /// Start of the hour, in seconds since the Unix epoch.
     pub begin_s: u64,
     /// Requests by class of status.
     pub statuses: StatusCounts,
@@ -185,9 +185,9 @@ pub struct ErrorGroup {
     pub count: u64,
     /// Amount by which `count` may at most be too high.
     pub over: u64,
-    /// Time of the first counted occurrence; `None` if none has a time.
+    /// Time of the first counted occurrence, in seconds since the Unix epoch; `None` if none has a time.
     pub first_s: Option<u64>,
-    /// Time of the last occurrence; `None` if none has a time.
+    /// Time of the last occurrence of the error, in seconds since the Unix epoch; `None` if no occurrence has a time.
     pub last_s: Option<u64>,
     /// Message of the last occurrence, cut to 512 bytes.
     pub example: String,

@@ -12,7 +12,7 @@ const STRINGS_OF_FILE: u64 = 21 << 10;
 const ASSUMED_FILES: u32 = 6000;
 /// Possible sizes of OPcache's table of files from 1979 on. OPcache rounds other values up to the next of these.
 const TABLES: [u32; 10] = [1979, 3907, 7963, 16229, 32531, 65407, 130_987, 262_237, 524_521, 1_048_793];
-/// Maximum value of the setting for the table size.
+/// Maximum value of `opcache.max_accelerated_files`, the size of OPcache's table of files.
 const MOST_FILES: u32 = 1_000_000;
 
 /// Returns the sizes of OPcache (memory, strings, table, JIT) for the files of the site; the other sizes are 0.

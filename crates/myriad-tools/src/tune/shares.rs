@@ -53,7 +53,7 @@ pub(crate) struct MemorySizes {
     pub(crate) jit: u64,
     pub(crate) apcu: u64,
     pub(crate) object_cache: u64,
-    /// Size of the database's buffer pool; 0 without a database on the machine.
+    /// Size of the database's buffer pool, in bytes; 0 without a database on the machine.
     pub(crate) pool: u64,
     pub(crate) temporary_table: u64,
     pub(crate) connections: u32,
