@@ -79,7 +79,7 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
 }
 
 /// Adds a `map` and the directive `expires` for the collected lifetimes; nothing if the text has no `Expires*`, and
-/// only a comment if they are off.
+/// only a comment if they are off or set no lifetime.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
     let ExpiresState { of, off, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {

@@ -103,8 +103,8 @@ fn close(open: &mut Vec<(Option<ApacheItem>, Vec<ApacheItem>)>) {
     }
 }
 
-/// Returns the lines that are neither empty nor comments, each with its number. A line with a trailing `\` is joined
-/// with the next line.
+/// Returns the lines that are neither empty nor comments, each with its number, without control characters other than
+/// tabs. A line with a trailing `\` is joined with the next line.
 fn joined(text: &str) -> Vec<(usize, String)> {
     let mut lines: Vec<(usize, String)> = Vec::new();
     let mut begun: Option<(usize, String)> = None;

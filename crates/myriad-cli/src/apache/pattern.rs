@@ -10,7 +10,8 @@ pub(crate) fn whole(pattern: &str, base: &str) -> Option<String> {
     below(pattern, &escaped(base))
 }
 
-/// Converts a regex like [`whole`]; `base` is a regex for the path of the folder.
+/// Converts the regex of a rule in a folder to one for the whole path; `base` is a regex for the path of the folder.
+/// Returns `None` if a `^` is elsewhere than at the start of an alternative.
 pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
     let mut alternatives = Vec::new();
     for alternative in split(pattern) {

@@ -142,7 +142,7 @@ fn conjunction(
     }
 }
 
-/// Translates the conditions of a rule.
+/// Translates the conditions of a rule. Returns an error text with the line of the first one that cannot be translated.
 fn tests(
     walk: &mut ApacheWalk<'_>,
     rule: &RewriteRule,

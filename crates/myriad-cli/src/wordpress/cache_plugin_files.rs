@@ -94,7 +94,8 @@ fn drop_in(layout: &SiteLayout) -> Option<String> {
     layout.drop_in_text(DROP_IN).ok().map(|text| text.to_ascii_lowercase())
 }
 
-/// Returns the names for `try_files` of the pages' files; `content` is the path of `wp-content`.
+/// Returns the names for `try_files` of the files in which these cache plugins store a page; `content` is the path of
+/// `wp-content`.
 pub(super) fn paths(content: &str, plugins: &[&CachePlugin]) -> String {
     plugins.iter().fold(String::new(), |mut text, plugin| {
         let _ = write!(text, "/{content}/cache/{}/${{written_page}}{} ", plugin.folder, plugin.file);

@@ -28,7 +28,7 @@ impl Preset {
     /// self-signed certificate is renewed if necessary. Also returns warnings.
     ///
     /// # Errors
-    /// Returns an error text, as at a start.
+    /// Returns an error text if the sites fail the checks of a start, or the certificate cannot be created.
     pub fn renewed(&self) -> Result<(Self, Vec<String>), String> {
         let site = self.options.site()?;
         if let Some(certificate) = &site.self_signed {

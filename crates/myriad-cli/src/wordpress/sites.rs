@@ -37,7 +37,7 @@ pub struct SiteLine {
 ///
 /// # Errors
 /// Returns an error text with the position if the file cannot be read, a line is invalid, there is no site, or a name
-/// occurs in two lines.
+/// occurs twice.
 pub fn read(said: &[String], file: Option<&Path>) -> Result<Vec<SiteLine>, String> {
     let mut lines = Vec::new();
     for (index, text) in said.iter().enumerate() {

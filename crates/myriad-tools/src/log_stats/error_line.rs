@@ -19,8 +19,8 @@ pub struct ErrorLogLine<'a> {
     pub count: u64,
 }
 
-/// Parses a line of the error log; `None` for other lines. Times in the format of nginx are local; `offset_minutes`
-/// returns the offset from UTC in minutes, positive to the east.
+/// Parses a line of the error log in the format of nginx or in JSON; `None` for other lines. Times in the format of
+/// nginx are local; `offset_minutes` returns the offset from UTC in minutes, positive to the east.
 pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<ErrorLogLine<'_>> {
     if line.starts_with('{') {
         return read_json(line);

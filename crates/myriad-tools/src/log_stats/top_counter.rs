@@ -34,7 +34,8 @@ impl<T: Default> TopCounter<T> {
         Self { most: most.max(2), floor: 0, entries: HashMap::default() }
     }
 
-    /// Adds `weight` to the weight of a key. Returns the further counts of the key.
+    /// Adds `weight` to the weight of a key, which is cut to [`LONGEST_KEY`] bytes. Returns the further counts of the
+    /// key.
     pub(crate) fn add(&mut self, key: &[u8], weight: u64) -> &mut T {
         let key = &key[..key.len().min(LONGEST_KEY)];
         // A new key is looked up twice, because the entry API would copy the key in each call.

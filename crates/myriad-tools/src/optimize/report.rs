@@ -118,7 +118,7 @@ impl Layout {
         }
     }
 
-    /// Writes a text that is wrapped between words; further lines are indented.
+    /// Writes a text that is wrapped between words; further lines are indented by `indent` columns.
     fn line(&self, out: &mut String, indent: usize, text: &str) {
         let start = text.len() - text.trim_start().len();
         let mut column = start;

@@ -136,7 +136,8 @@ fn overview(
     lines
 }
 
-/// Returns the section with rates and their recent history, times to the first byte, and connections.
+/// Returns the section with rates (if `has_past` is set, also their recent history), connections, memory, and times to
+/// the first byte.
 fn traffic(
     state: &TopState,
     tick: &LiveTick,

@@ -60,7 +60,8 @@ fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     Some(command)
 }
 
-/// Returns the complaint of a program about a file; `None` if it accepts the file. `said` is the program's output.
+/// Returns the complaint of a program about a file; `None` if it accepts the file. `is_well` is true if the program
+/// exited with status 0; `said` is its output.
 fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
     let words: &[&str] = match file.format {
         // The database server accepts unknown variables that start with `loose`, and warns of values that it adjusts.

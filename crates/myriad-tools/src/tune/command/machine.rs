@@ -32,7 +32,8 @@ pub(super) struct DetectedMachine {
     pub(super) site: Option<PathBuf>,
 }
 
-/// Collects the facts about the machine. Values of the options replace detected ones.
+/// Collects the facts about the machine. Values of the options replace detected ones. Returns an error text if the
+/// folder of `--site` contains no WordPress.
 pub(super) fn detect_machine(options: &TuneOptions) -> Result<DetectedMachine, String> {
     let root = options.root.as_path();
     let is_here = root == Path::new("/");
