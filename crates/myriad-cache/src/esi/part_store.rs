@@ -144,8 +144,8 @@ pub(super) fn get<'a>(
 }
 
 /// Stores an ESI part from the response to a request, unless a change of the visitor's content was recorded or a purge
-/// covered the part since the request began, or the part is larger than a visitor's maximum. The part is not stored
-/// either if the visitor's parts exceed the share of the client's network in the memory ([`NETWORK_SHARE`]).
+/// covered the part since the request began, or the part is larger than a visitor's maximum or the share of a client
+/// network in the memory ([`NETWORK_SHARE`]). Evicts older parts if there is no memory for the new one.
 pub(super) fn store_part(visitor: &Visitor, request: &InFlight, part: NewPart<'_>, bounds: PrivateCache) {
     let NewPart { target, bytes, until_ms, labels } = part;
     let part = StoredPart { target: target.into(), bytes, until_ms, purges: request.purges.clone(), labels };
@@ -189,22 +189,24 @@ impl PartStore {
     }
 
     /// Stores an ESI part. If necessary, evicts the oldest parts of its visitor, then the oldest visitors of the same
-    /// client network, then the oldest of all visitors; if that is not sufficient, removes all parts of the visitor.
-    /// Does nothing if the part exceeds a visitor's maximum, or if the request is no longer in flight.
+    /// client network, then the oldest of all visitors. Does nothing if the part exceeds a visitor's maximum or the share
+    /// of a client network ([`NETWORK_SHARE`]), or if the request is no longer in flight.
     fn store_part(&mut self, visitor: &Visitor, request: u64, part: StoredPart, bounds: PrivateCache) {
-        if part.weight() as u64 > bounds.visitor || !self.in_flight.contains_key(&request) {
+        let network_maximum = bounds.total / NETWORK_SHARE;
+        let maximum = bounds.visitor.min(network_maximum.saturating_sub(VISITOR_OVERHEAD as u64));
+        if part.weight() as u64 > maximum || !self.in_flight.contains_key(&request) {
             return;
         }
         let mut parts = self.remove(&visitor.id);
         parts.retain(|other| *other.target != *part.target);
         parts.push(part);
         let mut weight: usize = parts.iter().map(StoredPart::weight).sum();
-        while weight as u64 > bounds.visitor {
+        while weight as u64 > maximum {
             weight -= parts.remove(0).weight();
         }
         let weight = (weight + VISITOR_OVERHEAD) as u64;
         let network = visitor.network;
-        while self.network_weight(network) + weight > bounds.total / NETWORK_SHARE {
+        while self.network_weight(network) + weight > network_maximum {
             let oldest = self.by_network.range((network, 0, Digest::default())..).next();
             let Some((_, _, id)) = oldest.filter(|(other, ..)| *other == network).copied() else { return };
             self.remove(&id);
@@ -370,6 +372,21 @@ mod tests {
         let request = store.begin(&visitor(1).marks);
         store.store_part(&visitor(1), request, part("/long", long, &[]), BOUNDS);
         assert_eq!(store.get(&visitor(1), b"/long", 0), None);
+    }
+
+    #[test]
+    fn visitor_with_more_parts_than_the_share_of_a_network_loses_the_oldest() {
+        let bounds = PrivateCache { total: 4_000, visitor: 4_000, ..BOUNDS };
+        let mut store = PartStore::default();
+        for number in 0..20 {
+            let request = store.begin(&visitor(1).marks);
+            let target = format!("/{number:04}");
+            let part = part(&target, Bytes::from(format!("1 {target}")), &[]);
+            store.store_part(&visitor(1), request, part, bounds);
+            store.end(request);
+            assert!(has(&store, 1, &target), "{target}");
+        }
+        assert!(has(&store, 1, "/0018") && !has(&store, 1, "/0000"));
     }
 
     #[test]
