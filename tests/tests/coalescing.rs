@@ -243,6 +243,17 @@ fn failed_fetch_blocks_no_client() {
 }
 
 #[test]
+fn request_that_cannot_be_sent_has_the_same_status_with_and_without_the_cache() {
+    let rules = "fastcgi_cache_valid 1h; set $none \"\"; location /cached { fastcgi_pass $none; }
+                 location /plain { fastcgi_cache off; fastcgi_pass $none; }";
+    let (server, _origin) = with(rules).start(|call| call.answer("", "unused"));
+    assert_eq!(server.get("/plain").status, 500);
+    for answer in all_at_once(server.port, 10, &Request::get("/cached")) {
+        assert_eq!(answer.status, 500, "{}", answer.text());
+    }
+}
+
+#[test]
 fn truncated_page_looks_complete_to_no_client() {
     let (server, _origin) = Cached::default().start(|call| {
         thread::sleep(Duration::from_millis(50));

@@ -3,14 +3,15 @@
 use myriad_http::Known;
 use myriad_log::LogLevel;
 use myriad_policy::CacheStatus;
-use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
+use myriad_store::FlightWriter;
 use myriad_upstream::{OriginRequest, RequestPayload};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::abort::reject_fetch;
+use super::abort::{abort_fetch, reject_fetch};
 use super::job::{FetchGoal, FetchJob, NextCause};
-use super::report::{FetchReport, Reporter};
+use super::no_response::NoResponse;
+use super::report::{FetchReport, Reporter, report};
 use super::run::{NextFetch, run};
 use super::verify::verify;
 use crate::adaptive_validity::NoiseCheck;
@@ -128,9 +129,12 @@ fn begin(
 ) -> Option<JoinHandle<()>> {
     let CauseParts { reporter, permit, noise_check } = cause.into_parts();
     let CacheContext { origin, cache } = cached;
-    let Ok(chosen) = group::target_of_place(exchange, origin) else {
-        writer.fail(StoreFailure(502));
-        return None;
+    let chosen = match group::target_of_place(exchange, origin) {
+        Ok(chosen) => chosen,
+        Err(status) => {
+            abort_fetch(writer, reporter, NoResponse::not_sent(status));
+            return None;
+        }
     };
     let attempts = match &reporter {
         Some(_) => exchange.request.origin_mut().attempts.clone(),
@@ -154,8 +158,13 @@ fn begin(
             exchange.request.log(LogLevel::Error, format_args!("{error}"));
             match error {
                 // The requests of the waiters may be within the size limit, so one of them fetches the page instead.
-                MakeError::Size(_) => drop(writer),
-                MakeError::Eval(_) | MakeError::Tls(_) => writer.fail(StoreFailure(500)),
+                MakeError::Size(_) => {
+                    report(reporter, FetchReport::Failed(NoResponse::not_sent(500)));
+                    drop(writer);
+                }
+                MakeError::Eval(_) | MakeError::Tls(_) => {
+                    abort_fetch(writer, reporter, NoResponse::not_sent(500));
+                }
             }
             return None;
         }

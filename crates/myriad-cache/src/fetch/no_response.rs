@@ -17,6 +17,11 @@ impl NoResponse {
     /// The zone has its maximum number of fetches (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: RefreshFailure::Error };
 
+    /// Returns the reason for a request that could not be built or has no target, with the status for clients.
+    pub(super) const fn not_sent(status: u16) -> Self {
+        Self { status, failure: RefreshFailure::Error }
+    }
+
     /// Returns the reason for a failed request to the origin.
     pub(crate) fn of(error: &OriginError) -> Self {
         Self { status: error.status(), failure: failure(error) }

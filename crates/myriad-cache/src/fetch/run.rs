@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::task::Poll;
 
 use myriad_log::LogLevel;
-use myriad_store::{FetchFailure as StoreFailure, FlightWriter};
+use myriad_store::FlightWriter;
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, SentTracker};
 
 use super::abort::{abort_fetch, reject_fetch};
@@ -158,7 +158,9 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
             exchange.request.log(LogLevel::Error, format_args!("{error}"));
             abort_fetch(writer, reporter, NoResponse::of(&error));
         }
-        Err(FetchError::NoTarget(status)) => writer.fail(StoreFailure(status)),
+        Err(FetchError::NoTarget(status)) => {
+            abort_fetch(writer, reporter, NoResponse::not_sent(status));
+        }
         Err(FetchError::Denied) => reject_fetch(&exchange.request, cache, writer, reporter),
     }
     None
