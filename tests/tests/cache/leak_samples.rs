@@ -275,6 +275,24 @@ fn cause_of_a_suspicion_is_found_at_hits_of_the_page_that_replaced_the_suspected
 }
 
 #[test]
+fn cause_of_a_suspicion_is_found_at_a_later_hit_with_new_inputs() {
+    let (server, _origin) = with(&rules("")).start(greet);
+    let margarete = from("203.0.113.1", ("Cookie", "who=1"));
+    assert!(server.fetch(&margarete).text().contains("Margarete"));
+    hit_twice(&server);
+    server.log_has("it was removed");
+    let guest = || server.get("/").cache() == "HIT";
+    wait_for("a page without data", guest);
+    // More hits than the comparisons of a suspected page, and none of them shows more than the first.
+    assert!((0..20).all(|_| guest()));
+    wait_for("the cause", || {
+        let answer = server.fetch(&margarete);
+        assert_eq!((answer.cache(), answer.text().contains("guest")), ("HIT", true));
+        log(&server).contains("depends on the cookie \"who\"")
+    });
+}
+
+#[test]
 fn visitor_with_another_cookie_is_compared_although_the_page_is_shared_again() {
     let (server, _origin) = with(&rules("fastcgi_cache_purge on;")).start(greet);
     let margarete = from("203.0.113.1", ("Cookie", "who=1"));

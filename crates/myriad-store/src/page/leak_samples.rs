@@ -22,7 +22,7 @@ const UNAFFECTED: u8 = 3;
 /// Number of comparisons without a result after which a suspected page is no longer compared.
 const UNKNOWN: u8 = 5;
 /// Maximum number of comparisons of a suspected page.
-const MAX_COMPARISONS: u8 = 16;
+const MAX_COMPARISONS: u8 = 32;
 /// Maximum number of inputs without effect, and of inputs with an effect, that are stored for a suspected page.
 const MAX_INPUTS: usize = 256;
 /// Maximum size of the header fields stored with a suspicion, in bytes. If they are longer, none of them is stored.
@@ -248,9 +248,15 @@ impl LeakSamples {
         self.suspected.store(state.suspected.len(), Relaxed);
     }
 
+    /// Returns true if a page of the zone is suspected, or its suspicion has expired and was not requested since.
+    #[inline]
+    pub fn has_suspected_pages(&self) -> bool {
+        self.suspected.load(Relaxed) != 0
+    }
+
     /// Returns the suspicion of a page; `None` if it is not suspected, or no longer.
     pub fn suspicion(&self, key: &[u8], now: u64) -> Option<SuspectedPage> {
-        if self.suspected.load(Relaxed) == 0 {
+        if !self.has_suspected_pages() {
             return None;
         }
         let key = self.hash(key);
@@ -284,12 +290,13 @@ impl LeakSamples {
     }
 
     /// Returns true if the hit of a suspected page shows more than earlier comparisons: the stored page with this
-    /// generation was not compared, or one of the visitor's inputs was in no comparison without a difference.
+    /// generation was not compared (unless the page is known to depend on an input that identifies no visitor), or one
+    /// of the visitor's inputs was in no comparison without a difference.
     pub fn is_new(&self, key: &[u8], generation: u64, inputs: &[RequestInput]) -> bool {
         let state = self.state.lock();
         let found = state.suspected.get(&self.hash(key));
         found.is_some_and(|suspicion| {
-            suspicion.checked != Some(generation)
+            !suspicion.depends_on_other && suspicion.checked != Some(generation)
                 || inputs.iter().any(|input| !suspicion.harmless.contains(&self.hash_input(input)))
         })
     }
@@ -313,7 +320,7 @@ impl LeakSamples {
     }
 
     /// Records the result of a comparison. `inputs` are the visitor's inputs; after [`ComparisonResult::Affected`], those
-    /// that change the page. After the fifth `Unknown`, or the 16th comparison in total, the page is no longer compared;
+    /// that change the page. After the fifth `Unknown`, or the 32nd comparison in total, the page is no longer compared;
     /// it then remains suspected only if a cookie or credentials are known to change it.
     pub fn end_comparison(&self, key: &[u8], result: ComparisonResult, inputs: &[RequestInput]) {
         let key = self.hash(key);
@@ -496,7 +503,7 @@ mod tests {
     #[test]
     fn suspicion_without_a_cause_ends_after_the_last_comparison() {
         let samples = LeakSamples::default();
-        for (result, count) in [(ComparisonResult::Unknown, 5), (ComparisonResult::UnaffectedHit, 16)] {
+        for (result, count) in [(ComparisonResult::Unknown, 5), (ComparisonResult::UnaffectedHit, 32)] {
             samples.suspect(b"/a", Fields::new(), 0);
             for _ in 1..count {
                 compare(&samples, result, &[]);

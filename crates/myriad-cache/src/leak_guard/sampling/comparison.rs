@@ -21,9 +21,6 @@ use crate::work_budget::Reservation;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 
-/// Number of hits before which a hit of a suspected page is compared only if that shows more than earlier comparisons.
-const SELECTED_HITS: u32 = 8;
-
 /// Comparison that a response needs before responses for its page are shared again.
 pub(crate) struct PendingComparison {
     suspected: SuspectedPage,
@@ -123,8 +120,9 @@ impl PendingComparison {
     }
 }
 
-/// Starts the comparison of the response that a visitor would get, for a hit of a suspected page, unless another
-/// comparison is in progress for the page or the budget of `budget_ppm` is used up. The visitor gets the stored page.
+/// Starts the comparison of the response that a visitor would get, for a hit of a suspected page, unless it would show no
+/// more than earlier comparisons, another comparison is in progress for the page, or the budget of `budget_ppm` is used
+/// up. The visitor gets the stored page.
 pub(super) fn start_for_hit(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -134,9 +132,8 @@ pub(super) fn start_for_hit(
 ) {
     let inputs = all_inputs(&exchange.request, &suspected);
     let samples = &cached.cache.zone.leak_samples;
-    // The number of comparisons is limited: at the first hits, only those that show something new are made.
-    let is_new = || samples.is_new(&exchange.request.cache.key, page.generation(), &inputs);
-    if page.hits() < SELECTED_HITS && !is_new() {
+    // The number of comparisons is limited: only those that show something new are made.
+    if !samples.is_new(&exchange.request.cache.key, page.generation(), &inputs) {
         return;
     }
     let Some(reservation) = ORIGIN_TIME.reserve(budget_ppm, now_ms()) else { return };
@@ -196,7 +193,7 @@ impl VisitorComparison {
             VisitorResponse::Hit(_) => ComparisonResult::UnaffectedHit,
         };
         let (base, inputs) = prober.without_visitor(Some(&self.suspected.fields), &self.varies);
-        if inputs.is_empty() {
+        if inputs.is_empty() && matches!(self.own, VisitorResponse::Fetched(_)) {
             return (unaffected, None);
         }
         let Ok(mut stable) = prober.request_twice(&base).await else { return UNKNOWN };
@@ -208,6 +205,9 @@ impl VisitorComparison {
                 };
                 if is_removed {
                     return (ComparisonResult::Removed, None);
+                }
+                if inputs.is_empty() {
+                    return (unaffected, None);
                 }
                 stable = checked;
                 let Some(own) = prober.request(&base, &inputs).await else { return UNKNOWN };

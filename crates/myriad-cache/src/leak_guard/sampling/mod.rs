@@ -42,10 +42,14 @@ pub(crate) use comparison::PendingComparison;
 const SAMPLE_HITS: u32 = 64;
 
 /// Returns true if `leak_guard sample=` is on and the number of hits of a page, including the current hit, is one at
-/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`].
+/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`]. While any page
+/// of the zone is suspected, also true for each page with fewer hits than [`SAMPLE_HITS`], because one visitor's inputs
+/// may be in one hit only.
 #[inline]
 pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
-    cache.rules.leak_sampling.is_some() && is_due_at(page.hits())
+    cache.rules.leak_sampling.is_some()
+        && (is_due_at(page.hits())
+            || page.hits() < SAMPLE_HITS && cache.zone.leak_samples.has_suspected_pages())
 }
 
 /// Returns true if a page with this number of hits is due: at the second hit and shortly after it, at 8, 16 and 32
@@ -71,6 +75,9 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     let suspicion = zone.leak_samples.suspicion(key, now_ms());
     if let Some(suspected) = suspicion.filter(|suspected| suspected.is_compared) {
         comparison::start_for_hit(exchange, cached, page, suspected, rules.budget_ppm);
+        return;
+    }
+    if !is_due_at(page.hits()) {
         return;
     }
     let cause = match page.hits() {
