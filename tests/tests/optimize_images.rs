@@ -27,6 +27,11 @@ fn photograph(shade: u8) -> Vec<u8> {
 
 /// Starts a server with an image in a file. `rules` are directives of its location.
 fn start(rules: &str) -> (Server, Origin) {
+    start_with("", rules)
+}
+
+/// Starts a server as [`start`] does. `zone` are parameters of the cache zone.
+fn start_with(zone: &str, rules: &str) -> (Server, Origin) {
     let origin = Origin::start(|call| call.answer("Content-Type: text/html", "a page"));
     let place = Place::new();
     place.write("html/images/i.jpg", photograph(100));
@@ -36,7 +41,7 @@ fn start(rules: &str) -> (Server, Origin) {
          location /images/ {{ expires 1h; add_header Form $optimized; {rules} }}"
     );
     let http = "types { image/jpeg jpg; image/png png; image/webp webp; text/css css; }";
-    let cached = Cached { http, server: &server, ..Cached::default() };
+    let cached = Cached { http, zone, server: &server, ..Cached::default() };
     (cached.start_before(place, &origin.address), origin)
 }
 
@@ -145,6 +150,31 @@ fn image_without_a_similar_smaller_copy_is_examined_once() {
     });
     (0..5).for_each(|_| assert_eq!(browser(&server).body, file));
     assert_eq!(counter(&server, "myriad_cache_optimizer_unchanged_images_total"), 1);
+}
+
+#[test]
+fn long_file_gets_a_copy() {
+    let (server, _origin) = start("");
+    // Comments of 60,000 bytes each, so that the file is not held in memory.
+    let comment = [&b"\xff\xfe\xea\x62"[..], &vec![b'c'; 60_000]].concat();
+    let long = [&b"\xff\xd8"[..], &comment.repeat(100), &photograph(100)[2..]].concat();
+    fs::write(server.path("html/images/i.jpg"), &long).expect("written");
+    assert_eq!(browser(&server).body, long);
+    assert!(copied(&server).body.len() < 10_000);
+}
+
+#[test]
+fn copy_that_does_not_fit_into_the_zone_is_not_made_for_each_request() {
+    let (server, _origin) = start_with("memory=1k", "");
+    let original = photograph(100);
+    let attempts = || counter(&server, "myriad_cache_optimizer_milliseconds_total");
+    wait_for("an attempt", || {
+        assert_eq!(browser(&server).body, original);
+        attempts() > 0
+    });
+    let before = attempts();
+    (0..20).for_each(|_| assert_eq!(browser(&server).body, original));
+    assert_eq!(attempts(), before);
 }
 
 #[test]

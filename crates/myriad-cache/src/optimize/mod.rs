@@ -22,6 +22,8 @@ mod examine;
 mod form;
 #[cfg(feature = "image")]
 mod image_copies;
+#[cfg(feature = "image")]
+mod image_copy_work;
 mod markers;
 mod own_resources;
 mod rules;

@@ -34,6 +34,9 @@ impl fmt::Display for CopyRefusal {
         match self {
             Self::Unsuitable(reason) => f.write_str(reason),
             Self::NotSmaller => f.write_str("no similar copy is at least 10% smaller"),
+            Self::Failed(ImageError::TooLarge(size)) => {
+                write!(f, "it has too many pixels: {} x {}", size.width, size.height)
+            }
             Self::Failed(error) => error.fmt(f),
         }
     }

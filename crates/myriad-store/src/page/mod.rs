@@ -13,11 +13,13 @@
 //! | `recent_purges` | purges by tag, for data of visitors outside of the zone |
 //! | `leaks` | results of the leak guard |
 //! | `optimized` | state of the optimized form of a page |
+//! | `image_records` | images without a smaller copy |
 //! | `leak_samples` | state of the leak guard's sampled verifications |
 
 mod counter;
 mod fetches;
 mod folder_creator;
+mod image_records;
 pub mod key;
 mod leak_samples;
 mod leaks;
@@ -45,6 +47,7 @@ mod zone_counts;
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
+pub use image_records::{UncopiedImage, UncopiedImages};
 pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts, SuspectedPage};
 pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;

@@ -17,7 +17,7 @@ use crate::page::stored_duration::StoredDuration;
 use crate::page::{
     FetchLimiter, FolderCreator, LeakRecords, LeakSamples, OptimizedCounts, PageMarks, ProxiedFacts,
     PurgeLog, PurgePublisher, PurgeResults, RecentPurges, StoredLifetime, StoredProxiedFacts, TextEnds,
-    TextParts, Texts, ZoneCounts,
+    TextParts, Texts, UncopiedImages, ZoneCounts,
 };
 
 /// Metadata of a page while it is not in the cache. In the cache, its texts are in the allocation of the page's object
@@ -223,6 +223,8 @@ pub struct PageZone {
     pub leak_samples: LeakSamples,
     /// Counters of the page optimizer.
     pub optimized: OptimizedCounts,
+    /// Images without a smaller copy.
+    pub uncopied_images: UncopiedImages,
     /// Destination of the zone's purges besides the zone itself; `None` outside of a cluster. A reload may change it.
     pub publisher: Mutex<Option<Arc<dyn PurgePublisher>>>,
 }
@@ -250,6 +252,7 @@ impl PageZone {
             leaks: LeakRecords::default(),
             leak_samples: LeakSamples::default(),
             optimized: OptimizedCounts::default(),
+            uncopied_images: UncopiedImages::default(),
             publisher: Mutex::default(),
         }
     }
