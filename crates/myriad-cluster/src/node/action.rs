@@ -17,7 +17,8 @@ pub enum ClusterAction {
     /// Close all connections and open new ones; then report `Connected`. Replies to earlier commands are ignored.
     Reconnect(ReconnectReason),
     /// Apply purges of other nodes in this order. A purge of an unknown zone has no effect and counts as applied.
-    /// Report `Applied` when hits no longer return the purged pages and the purges are durable.
+    /// Report `Applied` when hits no longer return the purged pages and the purges are durable, or `AppliedNotSaved` if
+    /// they could not be made durable. The list may have purges of this node whose save failed.
     Apply {
         /// Number for `Applied`.
         batch: BatchNumber,
@@ -26,7 +27,7 @@ pub enum ClusterAction {
     },
     /// Make all pages of all zones stale whose fetch began before this action is executed: pages in memory, pages on
     /// disk and pages in flight. No such page is served without a successful validation. Report `Applied` when that is
-    /// in effect and durable.
+    /// in effect and durable, or `AppliedNotSaved` if it could not be made durable.
     ExpireEverything {
         /// Number for `Applied`.
         batch: BatchNumber,
@@ -164,6 +165,8 @@ pub struct PurgeAnswer {
     pub members_known: bool,
     /// True if the purge is in the log.
     pub is_in_log: bool,
+    /// True if the purge is durable on this node; false if its save failed or has not ended.
+    pub is_saved: bool,
     /// Time since the purge was requested, in milliseconds.
     pub elapsed_ms: u64,
 }

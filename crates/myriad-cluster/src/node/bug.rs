@@ -26,4 +26,8 @@ pub(super) enum SeededBug {
     BranchesConfused,
     /// The tag of a record is not checked.
     TagIgnored,
+    /// A purge of another node whose save failed counts as durable.
+    FailedSaveConfirmed,
+    /// An own purge whose save failed counts as durable.
+    OwnFailedSaveIgnored,
 }

@@ -15,6 +15,8 @@ pub(super) struct ContactState {
     /// Until this time, or the first complete check, pages that were stored before the start are not served.
     joining_until: Option<ClockMs>,
     fresh_at: Option<ClockMs>,
+    /// Time up to which every purge of every member is durable here; `None` if unknown.
+    durable_to: Option<ClockMs>,
     readiness: Readiness,
     is_partitioned: bool,
     /// True if `is_partitioned` changed and was not yet reported.
@@ -34,6 +36,7 @@ impl ContactState {
             started_at: now,
             joining_until: Some(now + detection_ms),
             fresh_at,
+            durable_to: fresh_at,
             readiness: Readiness::StaleBefore(now),
             is_partitioned: false,
             has_partition_change: false,
@@ -46,7 +49,7 @@ impl ContactState {
         std::mem::take(&mut self.has_partition_change).then_some(self.is_partitioned)
     }
 
-    /// Time up to which every purge of every member is applied; `None` if unknown.
+    /// Time up to which every purge of every member is in effect; `None` if unknown.
     pub(super) fn fresh_at(&self) -> Option<ClockMs> {
         self.fresh_at
     }
@@ -56,12 +59,23 @@ impl ContactState {
         self.readiness
     }
 
-    /// Notes that every purge up to `fresh_at` is applied.
+    /// Time up to which every purge of every member is durable here; `None` if unknown.
+    pub(super) fn durable_to(&self) -> Option<ClockMs> {
+        self.durable_to
+    }
+
+    /// Notes that every purge up to `fresh_at` is in effect.
     pub(super) fn note_fresh(&mut self, fresh_at: ClockMs) {
         self.fresh_at = self.fresh_at.max(Some(fresh_at));
     }
 
-    /// Records that the node has read all records of the log since its start, and has applied all purges in them.
+    /// Notes that every purge up to `fresh_at` is in effect and durable.
+    pub(super) fn note_durable(&mut self, fresh_at: ClockMs) {
+        self.note_fresh(fresh_at);
+        self.durable_to = self.durable_to.max(Some(fresh_at));
+    }
+
+    /// Records that the node has read all records of the log since its start, and that all purges in them are in effect.
     pub(super) fn note_replayed(&mut self) {
         self.joining_until = None;
     }

@@ -2,14 +2,15 @@
 
 use std::collections::{BTreeMap, HashSet};
 
+use super::apply::BatchContents;
 use super::bug::SeededBug;
 use super::commands::CommandKind;
 use super::history::LostRecords;
 use super::machine::UnconfirmedAppend;
-use super::outbox::OwnPurge;
+use super::outbox::{OwnPurge, SaveState};
 use super::{
-    ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, LinkState, LogEntry, LogTail,
-    MissingReceipt, PurgeAnswer, PurgeTicket,
+    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, LinkState, LogEntry,
+    LogTail, MissingReceipt, PurgeAnswer, PurgeTicket,
 };
 use crate::record::{
     ClusterPurge, EntryId, LogPosition, LogRecord, MAX_PURGE_BYTES, NodeName, PurgeId, ReceiptRecord,
@@ -63,7 +64,51 @@ impl ClusterNode {
             self.answer_removed(&replaced, now);
         }
         let purge = self.new_purge(String::new(), Vec::new());
-        self.outbox.add(OwnPurge { is_durable: true, ..OwnPurge::new(purge, now, request) });
+        self.outbox.add(OwnPurge { save: SaveState::Saved, ..OwnPurge::new(purge, now, request) });
+    }
+
+    /// Handles the failure to save an own purge.
+    pub(super) fn handle_purge_not_saved(&mut self, ticket: PurgeTicket, now: ClockMs) {
+        if self.has_bug(SeededBug::OwnFailedSaveIgnored) {
+            if let Some(purge) = self.outbox.note_ticket_saved(ticket) {
+                self.queue.note_durable(purge);
+            }
+        } else if let Some(purge) = self.outbox.note_ticket_failed(ticket) {
+            match self.outbox.find(purge) {
+                Some(own) => self.queue.note_own_unsaved(&own.purge, now),
+                // A purge of everything has replaced it. This node applies that when its record is read.
+                None => self.queue.note_durable(purge),
+            }
+            self.log(ClusterMessage::PurgesNotSaved);
+        }
+    }
+
+    /// Handles the confirmation of an action that applies purges.
+    pub(super) fn handle_applied(&mut self, batch: BatchNumber) {
+        if let Some(BatchContents::Purges(purges)) = self.queue.confirm(batch) {
+            for purge in purges {
+                self.outbox.note_saved(purge.id);
+            }
+        }
+    }
+
+    /// Handles the failure to save purges that were applied.
+    pub(super) fn handle_applied_not_saved(&mut self, batch: BatchNumber, now: ClockMs) {
+        if self.has_bug(SeededBug::FailedSaveConfirmed) {
+            return self.handle_applied(batch);
+        }
+        self.queue.note_unsaved(batch, now);
+        self.log(ClusterMessage::PurgesNotSaved);
+    }
+
+    /// Repeats purges whose save failed.
+    pub(super) fn step_repetition(&mut self, now: ClockMs) {
+        if self.queue.repeat_due_at().is_some_and(|due_at| due_at <= now) {
+            let batch = self.next_batch();
+            if let Some(contents) = self.queue.begin_repetition(batch) {
+                self.actions.push_back(contents.into_action(batch));
+            }
+        }
     }
 
     /// Answers a purge that does not wait for receipts any more.
@@ -83,7 +128,7 @@ impl ClusterNode {
         for purge in stored.pending {
             // It is applied again when it is read: it need not have been durable here.
             self.outbox.add(OwnPurge {
-                is_durable: true,
+                save: SaveState::Saved,
                 is_restored: true,
                 ..OwnPurge::new(purge, now, None)
             });
@@ -220,15 +265,18 @@ impl ClusterNode {
     /// Moves the applied position over records that are applied, and sends receipts for their purges.
     pub(super) fn finish_applied(&mut self, now: ClockMs) {
         let mut receipts = Vec::new();
+        if let Some(fresh_at) = self.queue.effective_to() {
+            self.contact.note_fresh(fresh_at);
+        }
         while let Some(record) = self.queue.pop_applied() {
             self.applied = Some(record.position);
             self.upkeep.note_change();
             receipts.extend(record.receipts);
             if let Some(fresh_at) = record.fresh_at {
-                self.contact.note_fresh(fresh_at);
+                self.contact.note_durable(fresh_at);
             }
         }
-        if self.is_replayed && self.queue.is_empty() {
+        if self.is_replayed && self.queue.is_in_effect() {
             self.contact.note_replayed();
         }
         self.send_receipts(receipts, now);
@@ -305,8 +353,8 @@ impl ClusterNode {
                 && self.members.is_known()
                 && self.members.expected().all(|(node, _)| own.receipts.contains(node));
             let is_due = own.answer_due_at.is_some_and(|due_at| due_at <= now);
-            let is_finished = is_confirmed && own.is_durable;
-            if is_confirmed || is_due {
+            let is_finished = is_confirmed && own.save != SaveState::Waiting;
+            if is_finished || is_due {
                 let answer = self.answer(own, now);
                 if let Some(ticket) = self.outbox.take_answer(key) {
                     self.actions.push_back(ClusterAction::Answer { ticket, answer });
@@ -330,6 +378,7 @@ impl ClusterNode {
             missing: self.members.expected().filter_map(missing).collect(),
             members_known: self.members.is_known(),
             is_in_log: own.record.is_some(),
+            is_saved: own.save == SaveState::Saved,
             elapsed_ms: now.saturating_sub(own.requested_at),
         }
     }

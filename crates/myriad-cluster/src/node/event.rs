@@ -31,9 +31,17 @@ pub enum ClusterEvent {
     },
     /// The purge with this ticket is durable on this node. The node's position does not pass the purge before.
     PurgeDurable(PurgeTicket),
+    /// The purge with this ticket is in effect in memory, but could not be made durable on this node. It is sent to the
+    /// other nodes, and its answer has `is_saved` false. The node repeats it with [`super::ClusterAction::Apply`] until
+    /// it is durable.
+    PurgeNotSaved(PurgeTicket),
     /// [`super::ClusterAction::Apply`] or [`super::ClusterAction::ExpireEverything`] with this number is in effect and
     /// durable.
     Applied(BatchNumber),
+    /// [`super::ClusterAction::Apply`] or [`super::ClusterAction::ExpireEverything`] with this number is in effect in
+    /// memory, but could not be made durable. The node sends no receipts for its purges, and repeats them as an action
+    /// with another number until they are durable.
+    AppliedNotSaved(BatchNumber),
     /// [`super::ClusterAction::StorePosition`] with this number is complete; `is_stored` is false if it failed.
     PositionStored {
         /// Number of the action.

@@ -1,12 +1,13 @@
 //! Reading of the log.
 
-use super::apply::UnappliedRecord;
+use super::apply::{BatchContents, UnappliedRecord};
 use super::bug::SeededBug;
 use super::commands::CommandKind;
+use super::outbox::SaveState;
 use super::search::SearchState;
 use super::{
-    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason,
-    LinkState, LogEntry, LogTail,
+    BatchNumber, ClockMs, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason, LinkState, LogEntry,
+    LogTail,
 };
 use crate::record::{
     ClusterPurge, EntryId, LogPosition, LogRecord, PurgeId, RecordContents, RecordTag, StartId,
@@ -143,7 +144,7 @@ impl ClusterNode {
             if let Some(complete_to) = complete_to
                 && !self.queue.note_fresh(complete_to)
             {
-                self.contact.note_fresh(complete_to);
+                self.contact.note_durable(complete_to);
             }
         }
     }
@@ -240,13 +241,7 @@ impl ClusterNode {
             self.repeat_lost(lost, now);
         }
         if from != Some(common) {
-            self.queue.push(UnappliedRecord {
-                position: common,
-                batch: None,
-                own: Vec::new(),
-                receipts: Vec::new(),
-                fresh_at: None,
-            });
+            self.queue.push(UnappliedRecord::new(common, None));
         }
         self.continue_after(common);
     }
@@ -260,13 +255,7 @@ impl ClusterNode {
         let batch =
             if self.has_bug(SeededBug::GapIgnored) { None } else { Some(self.expire_everything(reason)) };
         let own = self.outbox.not_durable();
-        self.queue.push(UnappliedRecord {
-            position: newest,
-            batch,
-            own,
-            receipts: Vec::new(),
-            fresh_at: None,
-        });
+        self.queue.push(UnappliedRecord { own, ..UnappliedRecord::new(newest, batch) });
         self.continue_after(newest);
     }
 
@@ -277,13 +266,11 @@ impl ClusterNode {
     }
 
     fn expire_everything(&mut self, reason: ExpiryReason) -> BatchNumber {
-        let batch = self.next_batch();
         self.counters.everything_expired += 1;
         if reason != ExpiryReason::NoPosition || self.has_pages {
             self.log(ClusterMessage::EverythingExpired(reason));
         }
-        self.actions.push_back(ClusterAction::ExpireEverything { batch, reason });
-        batch
+        self.begin_batch(BatchContents::Everything(reason))
     }
 
     /// Appends the first record of a log to an empty stream.
@@ -323,14 +310,12 @@ impl ClusterNode {
         };
         self.history.advance(position, record.predecessor, purges, now);
         self.outbox.note_record(position, purges);
-        let is_unknown = |purge: &&ClusterPurge| {
-            let mut id = purge.id;
-            if cfg!(test) && self.bug == Some(SeededBug::SequenceWithoutLifetime) {
-                id.start = StartId([0; 16]);
-            }
-            self.history.add_known(id)
+        let is_lifetime_ignored = self.has_bug(SeededBug::SequenceWithoutLifetime);
+        let must_apply = |purge: &&ClusterPurge| {
+            let start = if is_lifetime_ignored { StartId([0; 16]) } else { purge.id.start };
+            self.history.add_known(PurgeId { start, ..purge.id }) || self.outbox.has_failed_save(purge.id)
         };
-        let unknown: Vec<_> = purges.iter().filter(is_unknown).cloned().collect();
+        let unknown: Vec<_> = purges.iter().filter(must_apply).cloned().collect();
         let batch = if record.contents == RecordContents::Newer {
             Some(self.expire_everything(ExpiryReason::NewerVersion))
         } else if unknown.iter().any(ClusterPurge::is_everything) {
@@ -338,12 +323,10 @@ impl ClusterNode {
         } else if unknown.is_empty() {
             None
         } else {
-            let batch = self.next_batch();
             self.counters.purges_applied += unknown.len() as u64;
-            self.actions.push_back(ClusterAction::Apply { batch, purges: unknown });
-            Some(batch)
+            Some(self.begin_batch(BatchContents::Purges(unknown)))
         };
-        let is_own = |id: &PurgeId| self.outbox.find(*id).is_some_and(|own| !own.is_durable);
+        let is_own = |id: &PurgeId| self.outbox.find(*id).is_some_and(|own| own.save == SaveState::Waiting);
         let own = purges.iter().map(|purge| purge.id).filter(is_own).collect();
         let others = purges.iter().filter(|purge| purge.origin != self.settings.node);
         let receipts: Vec<_> = others.map(|purge| (purge.origin.clone(), purge.id)).collect();
@@ -351,6 +334,6 @@ impl ClusterNode {
             self.send_receipts(receipts.clone(), now);
         }
         let batch = batch.filter(|_| !self.has_bug(SeededBug::PositionBeforeApply));
-        self.queue.push(UnappliedRecord { position, batch, own, receipts, fresh_at: None });
+        self.queue.push(UnappliedRecord { own, receipts, ..UnappliedRecord::new(position, batch) });
     }
 }

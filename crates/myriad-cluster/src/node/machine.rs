@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use super::apply::ApplyQueue;
+use super::apply::{ApplyQueue, BatchContents};
 use super::bug::SeededBug;
 use super::commands::{CommandKind, CommandTable};
 use super::contact::ContactState;
@@ -143,11 +143,13 @@ impl ClusterNode {
                 self.request_purge(ticket, zone, body, wait_ms, now);
             }
             ClusterEvent::PurgeDurable(ticket) => {
-                if let Some(purge) = self.outbox.note_durable(ticket) {
+                if let Some(purge) = self.outbox.note_ticket_saved(ticket) {
                     self.queue.note_durable(purge);
                 }
             }
-            ClusterEvent::Applied(batch) => self.queue.confirm(batch),
+            ClusterEvent::PurgeNotSaved(ticket) => self.handle_purge_not_saved(ticket, now),
+            ClusterEvent::Applied(batch) => self.handle_applied(batch),
+            ClusterEvent::AppliedNotSaved(batch) => self.handle_applied_not_saved(batch, now),
             ClusterEvent::PositionStored { number, is_stored } => self.end_store(number, is_stored),
             ClusterEvent::Connected => self.connect(now),
             ClusterEvent::Disconnected => {
@@ -183,12 +185,13 @@ impl ClusterNode {
             self.outbox.answer_due_at(),
             self.upkeep.store_due_at(&self.settings.timings),
             self.upkeep.shutdown_due_at(),
+            self.queue.repeat_due_at(),
             None,
             None,
         ];
         if self.link != LinkState::Disconnected {
-            times[4] = self.commands.deadline().min_some(Some(self.upkeep.heartbeat_at));
-            times[5] = self.reading_due_at().min_some(self.append_due_at());
+            times[5] = self.commands.deadline().min_some(Some(self.upkeep.heartbeat_at));
+            times[6] = self.reading_due_at().min_some(self.append_due_at());
         }
         times.into_iter().flatten().min()
     }
@@ -213,6 +216,7 @@ impl ClusterNode {
 
     /// Does everything that is due.
     fn step(&mut self, now: ClockMs) {
+        self.step_repetition(now);
         self.finish_applied(now);
         if self.link != LinkState::Disconnected {
             if self.commands.deadline().is_some_and(|deadline| deadline <= now) {
@@ -298,6 +302,14 @@ impl ClusterNode {
         BatchNumber(self.last_batch)
     }
 
+    /// Sends an action that applies purges, and returns its number.
+    pub(super) fn begin_batch(&mut self, contents: BatchContents) -> BatchNumber {
+        let batch = self.next_batch();
+        self.queue.begin(batch, contents.clone());
+        self.actions.push_back(contents.into_action(batch));
+        batch
+    }
+
     /// Decodes a record of the log.
     pub(super) fn decode(&self, id: EntryId, bytes: &[u8]) -> Result<(LogRecord, RecordTag), RecordError> {
         #[cfg(test)]
@@ -317,6 +329,12 @@ impl ClusterNode {
     #[cfg(test)]
     pub(super) fn expects(&self, node: &NodeName) -> bool {
         self.members.expected().any(|(member, _)| member == node)
+    }
+
+    /// Returns true if the node has read the list of members, and another node is not a member.
+    #[cfg(test)]
+    pub(super) fn lacks(&self, node: &NodeName) -> bool {
+        self.members.is_known() && !self.members.has(node)
     }
 
     /// Returns true if a test has put this bug into the node.

@@ -132,6 +132,12 @@ impl MemberTable {
         }
     }
 
+    /// Returns true if the table has this member, also if it was stopped.
+    #[cfg(test)]
+    pub(super) fn has(&self, node: &NodeName) -> bool {
+        self.members.get(node).is_some_and(|member| !member.is_removed)
+    }
+
     /// Yields the members whose receipts are expected, with their records.
     pub(super) fn expected(&self) -> impl Iterator<Item = (&NodeName, &MemberRecord)> {
         self.members.iter().filter(|(_, member)| member.counts()).map(|(node, member)| (node, &member.record))

@@ -16,6 +16,8 @@ pub enum ExpiryReason {
     NewerVersion,
     /// A purge of everything is in the log.
     Requested,
+    /// Too many purges could not be saved.
+    NotSaved,
 }
 
 impl fmt::Display for ExpiryReason {
@@ -25,6 +27,7 @@ impl fmt::Display for ExpiryReason {
             Self::Gap => "the purge log no longer contains all purges since this node's position",
             Self::NewerVersion => "a purge was written by a newer version of Myriad",
             Self::Requested => "a purge of everything is in the log",
+            Self::NotSaved => "too many purges could not be saved",
         })
     }
 }
@@ -86,6 +89,8 @@ pub enum ClusterMessage {
     PurgeTooLarge(usize),
     /// The position file could not be written.
     PositionNotStored,
+    /// Purges are in effect, but could not be made durable.
+    PurgesNotSaved,
 }
 
 impl ClusterMessage {
@@ -140,6 +145,9 @@ impl fmt::Display for ClusterMessage {
             Self::PurgeTooLarge(bytes) => {
                 write!(f, "a purge of {bytes} bytes exceeds the limit of the purge log; all pages of all nodes become stale instead")
             }
+            Self::PurgesNotSaved => f.write_str(
+                "purges are in effect, but could not be saved; they are not confirmed to other nodes until a later attempt succeeds; check the free space and the permissions of the cache folders",
+            ),
             Self::PositionNotStored => f.write_str(
                 "the file with the position in the purge log could not be written; after a restart, more pages become stale than necessary",
             ),

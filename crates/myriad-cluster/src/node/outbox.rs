@@ -16,7 +16,18 @@ const MAX_OWN: usize = 40_000;
 /// Maximum number of purges in a status.
 const STATUS_PURGES: usize = 100;
 
-/// Purge that was requested on this node, until every member has confirmed it and it is durable here.
+/// Result of the save of an own purge on this node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SaveState {
+    /// The caller has not reported the result.
+    Waiting,
+    /// The purge is durable, or this node applies it like the purge of another node when its record is read.
+    Saved,
+    /// The save failed. This node applies the purge when its record is read, and repeats that until it is durable.
+    Failed,
+}
+
+/// Purge that was requested on this node, until every member has confirmed it and its save has ended here.
 #[derive(Debug)]
 pub(super) struct OwnPurge {
     pub(super) purge: ClusterPurge,
@@ -27,7 +38,7 @@ pub(super) struct OwnPurge {
     pub(super) ticket: Option<PurgeTicket>,
     /// Time at which the answer is due; `None` once it was given.
     pub(super) answer_due_at: Option<ClockMs>,
-    pub(super) is_durable: bool,
+    pub(super) save: SaveState,
     /// Record that has the purge; `None` if the log does not have it.
     pub(super) record: Option<LogPosition>,
     pub(super) receipts: BTreeSet<NodeName>,
@@ -45,7 +56,7 @@ impl OwnPurge {
             is_restored: false,
             ticket: request.map(|(ticket, _)| ticket),
             answer_due_at: request.map(|(_, due_at)| due_at),
-            is_durable: false,
+            save: SaveState::Waiting,
             record: None,
             receipts: BTreeSet::new(),
         }
@@ -64,7 +75,7 @@ pub(super) struct PurgeOutbox {
     own: BTreeMap<u64, OwnPurge>,
     last_key: u64,
     keys: HashMap<PurgeId, u64>,
-    /// Purges that are not durable here.
+    /// Purges whose save has not ended.
     tickets: HashMap<PurgeTicket, PurgeId>,
     /// True if a purge in the log was removed before every member had confirmed it.
     has_excess: bool,
@@ -83,7 +94,7 @@ impl PurgeOutbox {
         self.last_key += 1;
         let key = self.last_key;
         self.keys.insert(purge.purge.id, key);
-        if let Some(ticket) = purge.ticket.filter(|_| !purge.is_durable) {
+        if let Some(ticket) = purge.ticket.filter(|_| purge.save == SaveState::Waiting) {
             self.tickets.insert(ticket, purge.purge.id);
         }
         if let Some(due_at) = purge.answer_due_at {
@@ -122,24 +133,45 @@ impl PurgeOutbox {
     }
 
     /// Notes that the purge with this ticket is durable here, and returns its ID.
-    pub(super) fn note_durable(&mut self, ticket: PurgeTicket) -> Option<PurgeId> {
+    pub(super) fn note_ticket_saved(&mut self, ticket: PurgeTicket) -> Option<PurgeId> {
         let purge = self.tickets.remove(&ticket)?;
-        if let Some(key) = self.keys.get(&purge)
-            && let Some(own) = self.own.get_mut(key)
-        {
-            own.is_durable = true;
-            self.changed.insert(*key);
-        }
+        self.set_save(purge, SaveState::Saved);
         Some(purge)
     }
 
-    /// If too many own purges are in memory, removes the oldest that is in the log and durable here.
+    /// Notes that the save of the purge with this ticket failed, and returns its ID.
+    pub(super) fn note_ticket_failed(&mut self, ticket: PurgeTicket) -> Option<PurgeId> {
+        let purge = self.tickets.remove(&ticket)?;
+        self.set_save(purge, SaveState::Failed);
+        Some(purge)
+    }
+
+    /// Notes that a purge is durable here, if it is an own purge.
+    pub(super) fn note_saved(&mut self, purge: PurgeId) {
+        self.set_save(purge, SaveState::Saved);
+    }
+
+    fn set_save(&mut self, purge: PurgeId, save: SaveState) {
+        if let Some(key) = self.keys.get(&purge)
+            && let Some(own) = self.own.get_mut(key)
+        {
+            own.save = save;
+            self.changed.insert(*key);
+        }
+    }
+
+    /// True if the save of this own purge failed.
+    pub(super) fn has_failed_save(&self, purge: PurgeId) -> bool {
+        self.find(purge).is_some_and(|own| own.save == SaveState::Failed)
+    }
+
+    /// If too many own purges are in memory, removes the oldest that is in the log and whose save has ended.
     pub(super) fn take_excess(&mut self) -> Option<OwnPurge> {
         if self.own.len() <= MAX_OWN {
             return None;
         }
         let mut own = self.own.iter();
-        let key = *own.find(|(_, own)| own.record.is_some() && own.is_durable)?.0;
+        let key = *own.find(|(_, own)| own.record.is_some() && own.save != SaveState::Waiting)?.0;
         self.has_excess = true;
         self.remove(key)
     }
@@ -150,7 +182,7 @@ impl PurgeOutbox {
         self.has_excess
     }
 
-    /// IDs of own purges that are not durable here.
+    /// IDs of own purges whose save has not ended.
     pub(super) fn not_durable(&self) -> Vec<PurgeId> {
         self.tickets.values().copied().collect()
     }

@@ -143,7 +143,7 @@ impl ClusterNode {
     fn store(&mut self, now: ClockMs) {
         let stored = StoredNode {
             boot: self.boot,
-            fresh_at: self.contact.fresh_at(),
+            fresh_at: self.contact.durable_to(),
             applied: self.applied,
             records: self
                 .applied

@@ -219,3 +219,13 @@ fn bug_is_found_branches_confused() {
 fn bug_is_found_tag_ignored() {
     find(SeededBug::TagIgnored);
 }
+
+#[test]
+fn bug_is_found_failed_save_confirmed() {
+    find(SeededBug::FailedSaveConfirmed);
+}
+
+#[test]
+fn bug_is_found_own_failed_save_ignored() {
+    find(SeededBug::OwnFailedSaveIgnored);
+}

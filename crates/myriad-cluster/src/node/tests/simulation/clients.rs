@@ -7,10 +7,14 @@ use crate::node::{ClockMs, ClusterEvent, PurgeAnswer, PurgeTicket};
 impl World {
     pub(super) fn own_durable(&mut self, host: usize, lifetime: u32, purge: usize, at: ClockMs) {
         if self.runs(host, lifetime) {
+            let ticket = PurgeTicket(purge as u64);
+            if self.hosts[host].is_disk_full {
+                return self.node(host, ClusterEvent::PurgeNotSaved(ticket));
+            }
             let PurgeModel { key, version, .. } = self.purges[purge];
             self.hosts[host].disk.purge(Some(key), lifetime, at);
             self.require(host, key, version);
-            self.node(host, ClusterEvent::PurgeDurable(PurgeTicket(purge as u64)));
+            self.node(host, ClusterEvent::PurgeDurable(ticket));
         }
     }
 
@@ -25,12 +29,15 @@ impl World {
             return self.fail(&format!("purge {} was answered twice", ticket.0));
         }
         purge.is_answered = true;
-        let (key, version) = (purge.key, purge.version);
+        let (key, version, sender) = (purge.key, purge.version, purge.sender);
         self.trace(|| format!("answer to {}: {answer:?}", ticket.0));
         let hosts: Vec<usize> =
             (0..self.hosts.len()).filter(|&host| answer.applied.contains(&self.hosts[host].name)).collect();
         for host in hosts {
             self.require(host, key, version);
+        }
+        if answer.is_saved {
+            self.require(sender, key, version);
         }
     }
 

@@ -26,10 +26,11 @@ pub(super) enum WorldFault {
     Forge,
     SetServerClock,
     DeleteMembers,
+    DiskFull,
 }
 
 /// All kinds of faults.
-pub(super) const FAULTS: [WorldFault; 18] = [
+pub(super) const FAULTS: [WorldFault; 19] = [
     WorldFault::Cut,
     WorldFault::Slow,
     WorldFault::Pause,
@@ -48,6 +49,7 @@ pub(super) const FAULTS: [WorldFault; 18] = [
     WorldFault::Forge,
     WorldFault::SetServerClock,
     WorldFault::DeleteMembers,
+    WorldFault::DiskFull,
 ];
 
 impl World {
@@ -84,6 +86,12 @@ impl World {
                 self.servers[primary].is_out_of_memory = true;
                 let delay = self.random.u64(500..10_000);
                 self.after(delay, WorldEvent::FaultEnds(FaultEnd::Memory));
+            }
+            WorldFault::DiskFull => {
+                self.hosts[host].is_disk_full = true;
+                self.hosts[host].has_room_for_position = self.random.bool();
+                let delay = self.random.u64(500..30_000);
+                self.after(delay, WorldEvent::FaultEnds(FaultEnd::Disk(host)));
             }
             WorldFault::PauseServer => self.server_paused_until = self.time + self.random.u64(500..8000),
             WorldFault::SetServerClock => self.server_clock_offset = self.random.u64(..2_000_000),
@@ -233,6 +241,13 @@ impl World {
         match end {
             FaultEnd::Cut(host) => self.hosts[host].is_cut = false,
             FaultEnd::Slow(host) => self.hosts[host].is_slow = false,
+            FaultEnd::Disk(host) => {
+                // Half of all processes end before they can save what the full disk refused.
+                if self.hosts[host].is_disk_full && !self.is_healed && self.random.bool() {
+                    self.crash(host);
+                }
+                self.hosts[host].is_disk_full = false;
+            }
             FaultEnd::Memory => self.servers.iter_mut().for_each(|server| server.is_out_of_memory = false),
             FaultEnd::Split => {
                 if let Some((old, _)) = self.split.take()
@@ -263,6 +278,7 @@ impl World {
         for host in 0..self.hosts.len() {
             self.end_fault(FaultEnd::Cut(host));
             self.end_fault(FaultEnd::Slow(host));
+            self.end_fault(FaultEnd::Disk(host));
             self.hosts[host].paused_until = self.hosts[host].paused_until.min(self.time + 1);
             if self.hosts[host].node.is_none() {
                 self.start(host);

@@ -139,6 +139,10 @@ pub(super) struct HostModel {
     pub(super) is_cut: bool,
     /// True if packets are slow.
     pub(super) is_slow: bool,
+    /// True if neither pages nor purges can be written to the disk.
+    pub(super) is_disk_full: bool,
+    /// True if the position file can be written to a full disk.
+    pub(super) has_room_for_position: bool,
     /// Time until which the process is suspended.
     pub(super) paused_until: u64,
     /// Time of the earliest tick that is scheduled.
@@ -147,8 +151,17 @@ pub(super) struct HostModel {
     pub(super) required: BTreeMap<PageKey, u32>,
     /// Minimum version of each page because of purges in effect in this lifetime.
     pub(super) required_in_lifetime: BTreeMap<PageKey, u32>,
+    /// Hosts that were missing in the list of members, and when the host's node saw that last.
+    pub(super) unlisted_until: BTreeMap<usize, u64>,
     /// Time at which the host's member record was last written.
     pub(super) member_at: u64,
     /// True while the process stops.
     pub(super) is_stopping: bool,
+}
+
+impl HostModel {
+    /// True if the position file can be written.
+    pub(super) fn can_store_position(&self) -> bool {
+        !self.is_disk_full || self.has_room_for_position
+    }
 }

@@ -62,6 +62,17 @@ impl World {
         }
     }
 
+    /// Notes which hosts are missing in the list of members that a host has read. Their earlier purges may arrive late.
+    pub(super) fn note_unlisted(&mut self, host: usize) {
+        for sender in (0..self.hosts.len()).filter(|&sender| sender != host) {
+            let is_unlisted =
+                self.hosts[host].node.as_ref().is_some_and(|node| node.lacks(&self.hosts[sender].name));
+            if is_unlisted {
+                self.hosts[host].unlisted_until.insert(sender, self.time);
+            }
+        }
+    }
+
     /// Returns an overdue purge that a page of this version violates. A purge does not count if faults destroyed every
     /// copy, or if its node was not a member of the cluster.
     fn violated_purge(&self, host: usize, key: PageKey, version: u32) -> Option<usize> {
@@ -69,7 +80,9 @@ impl World {
         (0..self.overdue_purges).find(|&number| {
             let purge = &self.purges[number];
             let sender = &self.hosts[purge.sender];
-            let is_member = purge.sender == host || node.expects(&sender.name);
+            let unlisted_until = self.hosts[host].unlisted_until.get(&purge.sender);
+            let was_listed = unlisted_until.is_none_or(|&until| purge.time > until);
+            let is_member = purge.sender == host || node.expects(&sender.name) && was_listed;
             purge.key == key && purge.version > version && !purge.is_lost && is_member
         })
     }

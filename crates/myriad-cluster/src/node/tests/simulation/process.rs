@@ -3,7 +3,8 @@
 use super::host::PageKey;
 use super::world::{FaultEnd, World, WorldEvent};
 use crate::node::{
-    BatchNumber, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings, Readiness,
+    BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings,
+    Readiness,
 };
 use crate::record::StartId;
 
@@ -67,6 +68,7 @@ impl World {
             actions.push(action);
         }
         let deadline = node.next_deadline();
+        self.note_unlisted(host);
         for action in actions {
             self.act(host, action);
         }
@@ -133,5 +135,30 @@ impl World {
         }
         let delay = self.random.u64(1..100);
         self.after(delay, WorldEvent::Durable { host, lifetime, batch, keys, at: now });
+    }
+
+    /// Saves purges that took effect at `at`.
+    pub(super) fn durable(
+        &mut self,
+        host: usize,
+        lifetime: u32,
+        batch: BatchNumber,
+        keys: &[PageKey],
+        at: ClockMs,
+    ) {
+        if !self.runs(host, lifetime) {
+            return;
+        }
+        if self.hosts[host].is_disk_full {
+            return self.node(host, ClusterEvent::AppliedNotSaved(batch));
+        }
+        let disk = &mut self.hosts[host].disk;
+        if keys.is_empty() {
+            disk.purge(None, lifetime, at);
+        }
+        for &key in keys {
+            disk.purge(Some(key), lifetime, at);
+        }
+        self.node(host, ClusterEvent::Applied(batch));
     }
 }

@@ -60,6 +60,7 @@ pub(super) enum WorldEvent {
 pub(super) enum FaultEnd {
     Cut(usize),
     Slow(usize),
+    Disk(usize),
     Memory,
     Split,
     Restart(usize),
@@ -228,23 +229,14 @@ impl World {
             WorldEvent::Connect { host, lifetime } => self.connect(host, lifetime),
             WorldEvent::Effect { host, lifetime, batch, keys } => self.effect(host, lifetime, batch, keys),
             WorldEvent::Durable { host, lifetime, batch, keys, at } => {
-                if self.runs(host, lifetime) {
-                    let disk = &mut self.hosts[host].disk;
-                    if keys.is_empty() {
-                        disk.purge(None, lifetime, at);
-                    }
-                    for &key in &keys {
-                        disk.purge(Some(key), lifetime, at);
-                    }
-                    self.node(host, ClusterEvent::Applied(batch));
-                }
+                self.durable(host, lifetime, batch, &keys, at);
             }
             WorldEvent::OwnDurable { host, lifetime, purge, at } => {
                 self.own_durable(host, lifetime, purge, at);
             }
             WorldEvent::Stored { host, lifetime, number, contents } => {
                 if self.runs(host, lifetime) {
-                    let is_stored = self.random.u8(..50) > 0;
+                    let is_stored = self.random.u8(..50) > 0 && self.hosts[host].can_store_position();
                     if is_stored {
                         self.hosts[host].disk.position = Some(contents);
                     }
@@ -254,7 +246,7 @@ impl World {
             WorldEvent::FetchEnds { host, lifetime, key, version, fetched_at } => {
                 let is_stored =
                     self.runs(host, lifetime) && self.hosts[host].cache.store(key, version, fetched_at);
-                if is_stored && self.random.u8(..10) < 8 {
+                if is_stored && self.random.u8(..10) < 8 && !self.hosts[host].is_disk_full {
                     self.hosts[host].disk.store(key, version, lifetime, fetched_at);
                 }
             }
@@ -307,10 +299,13 @@ fn new_host(number: usize, random: &mut fastrand::Rng) -> HostModel {
         connection: HostConnection::default(),
         is_cut: false,
         is_slow: false,
+        is_disk_full: false,
+        has_room_for_position: false,
         paused_until: 0,
         tick_at: None,
         required: BTreeMap::new(),
         required_in_lifetime: BTreeMap::new(),
+        unlisted_until: BTreeMap::new(),
         member_at: 0,
         is_stopping: false,
     }
