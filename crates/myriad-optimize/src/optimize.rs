@@ -46,7 +46,12 @@ pub fn optimize(
     let tokens = tokenize(text, &options.limits).map_err(|refusal| refusal.to_string())?;
     let scanned = scan(text, &tokens, &page.url);
     let charset = page.charset.clone().or_else(|| declared_encoding(&tokens));
-    if charset.as_deref().is_some_and(|charset| !matches!(charset, "utf-8" | "utf8" | "us-ascii")) {
+    let is_utf8 = match charset.as_deref() {
+        None | Some("utf-8" | "utf8") => true,
+        Some("us-ascii") => text.is_ascii(),
+        Some(_) => false,
+    };
+    if !is_utf8 {
         return Err("the page is not UTF-8".to_owned());
     }
     let context = PageContext {
@@ -328,6 +333,38 @@ mod tests {
         assert!(optimized(&page(""), &files).bundles.is_empty());
         let other = PageResource::sample(url("/"), "text/html", &page("<meta charset=iso-8859-1>"));
         assert!(optimize(&other, &site(&files), &OptimizeOptions::default()).is_err());
+        let ascii = PageResource::sample(url("/"), "text/html", &page("<meta charset=us-ascii>\u{e9}"));
+        assert!(optimize(&ascii, &site(&files), &OptimizeOptions::default()).is_err());
+    }
+
+    #[test]
+    fn sheet_declares_its_encoding_by_its_first_bytes() {
+        let links = "<link rel=stylesheet href=/1.css><link rel=stylesheet href=/2.css>";
+        let combined = |page: &str, kind: &str, first: &str| {
+            let result = optimized(page, &[("/1.css", kind, first), ("/2.css", "text/css", "b{}")]);
+            result.bundles.first().map(|bundle| bundle.text.clone())
+        };
+        let in_utf8 = format!("<meta charset=utf-8>{links}");
+        let (utf8, latin) = ("@charset \"utf-8\";a{b:'\u{e9}'}", "@charset \"iso-8859-1\";a{b:'\u{e9}'}");
+        let expected = Some("a{b:'\u{e9}'}\nb{}".to_owned());
+        assert_eq!(combined(links, "text/css", utf8), expected);
+        assert_eq!(combined(&in_utf8, "text/css", latin), None);
+        assert_eq!(combined(&in_utf8, "text/css", &format!(" {latin}")), expected, "not the first bytes");
+        // The response and the byte order mark take precedence.
+        assert_eq!(combined(links, "text/css; charset=utf-8", latin), expected);
+        assert_eq!(combined(links, "text/css", &format!("\u{feff}{latin}")), expected);
+        assert_eq!(combined(&in_utf8, "text/css; charset=us-ascii", utf8), None);
+        let attribute = in_utf8.replace("href=/1.css", "href=/1.css charset=iso-8859-1");
+        assert_eq!(combined(&attribute, "text/css", "a{b:'\u{e9}'}"), None);
+    }
+
+    #[test]
+    fn charset_rules_of_style_elements_are_ignored() {
+        let page = "<script src=/j.js></script><script src=/j.js?2></script><link rel=stylesheet href=/a/1.css>\
+                    <style>@charset \"iso-8859-1\";e{}</style><link rel=stylesheet href=/2.css></head>";
+        let files = [FILES[0], FILES[1], FILES[4], ("/j.js?2", "text/javascript", SCRIPT)];
+        let result = optimized(page, &files);
+        assert_eq!(result.bundles[0].text, "a{b:url(/a/i.png)}\ne{}\np{q:r}");
     }
 
     #[test]

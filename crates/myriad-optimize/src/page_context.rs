@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::css::declared_charset;
 use crate::element_search::element_search;
 use crate::filter::FilterName;
 use crate::html::{HtmlKind, HtmlToken, PageScan, ResourceKind};
@@ -108,26 +109,29 @@ impl<'a> PageContext<'a> {
     /// Returns the text of a style sheet that browsers apply, and the URL it was loaded from, or the reason why the
     /// text cannot be used.
     pub(crate) fn sheet_text(&self, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
-        self.resource_text(url, |media_type| media_type == "text/css")
+        self.resource_text(url, |media_type| media_type == "text/css", declared_charset)
     }
 
     /// Returns the text of a script that browsers run, and the URL it was loaded from, or the reason why the text
     /// cannot be used.
     pub(crate) fn script_text(&self, url: &PageUrl) -> Result<(&'a str, &'a PageUrl), String> {
-        self.resource_text(url, |media_type| {
+        let is_script = |media_type: &str| {
             media_type.ends_with("/javascript")
                 || media_type.ends_with("/x-javascript")
                 || media_type.ends_with("/ecmascript")
-        })
+        };
+        self.resource_text(url, is_script, |_| None)
     }
 
     /// Returns the text of a resource of this site with a type for which `is_valid` is true, and the URL it was
-    /// loaded from. The error is the reason why the text cannot be used, for example another site, a failed request
-    /// or an undeclared encoding.
+    /// loaded from. The encoding is UTF-8 by a byte order mark, the response, the text (`declared` returns what it
+    /// declares), or the page. The error is the reason why the text cannot be used, for example another site, a failed
+    /// request or another encoding.
     fn resource_text(
         &self,
         url: &PageUrl,
         is_valid: impl FnOnce(&str) -> bool,
+        declared: impl FnOnce(&str) -> Option<&str>,
     ) -> Result<(&'a str, &'a PageUrl), String> {
         if !url.is_same_origin(self.url) {
             return Err(OTHER_SITE.to_owned());
@@ -143,9 +147,16 @@ impl<'a> PageContext<'a> {
             return Err("redirects to another site".to_owned());
         }
         let text = resource.text().ok_or("not UTF-8")?;
-        let is_clear = text.is_ascii()
-            || text.starts_with('\u{feff}')
-            || resource.charset.is_some()
+        let is_known = text.starts_with('\u{feff}') || resource.charset.is_some();
+        let declared = if is_known { None } else { declared(text) };
+        let is_utf8 =
+            declared.is_some_and(|name| ["utf-8", "utf8"].iter().any(|utf8| name.eq_ignore_ascii_case(utf8)));
+        if let Some(name) = declared.filter(|_| !is_utf8) {
+            return Err(format!("its encoding is {name}"));
+        }
+        let is_clear = is_known
+            || is_utf8
+            || text.is_ascii()
             || self.charset.is_some_and(|charset| matches!(charset, "utf-8" | "utf8"));
         if is_clear { Ok((text, &resource.url)) } else { Err("its encoding is not declared".to_owned()) }
     }

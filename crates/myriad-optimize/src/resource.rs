@@ -32,10 +32,14 @@ pub struct PageResource {
 }
 
 impl PageResource {
-    /// Returns the body as text; `None` unless it is UTF-8, and not declared as anything else.
+    /// Returns the body as text; `None` unless it is UTF-8, and not declared as anything else. Browsers decode text that is
+    /// declared as US-ASCII as Windows-1252.
     pub fn text(&self) -> Option<&str> {
-        let is_utf8 =
-            self.charset.as_deref().is_none_or(|charset| matches!(charset, "utf-8" | "utf8" | "us-ascii"));
+        let is_utf8 = match self.charset.as_deref() {
+            None | Some("utf-8" | "utf8") => true,
+            Some("us-ascii") => self.body.is_ascii(),
+            Some(_) => false,
+        };
         str::from_utf8(&self.body).ok().filter(|_| is_utf8)
     }
 

@@ -280,6 +280,10 @@ fn read_sheet(
         return Err("the page preloads it".to_owned());
     }
     let (text, base) = context.sheet_text(url)?;
+    // The attribute may be the encoding of the sheet (it is obsolete, and not all browsers ignore it).
+    if tag.has("charset") && !text.is_ascii() {
+        return Err("has the attribute charset".to_owned());
+    }
     let sheet =
         SheetSource::prepare(text, base, context.is_on(FilterName::RewriteCss), &context.options.limits)
             .map_err(|refusal| refusal.to_string())?;

@@ -1,7 +1,7 @@
 //! Combination of style sheets (`combine_css`).
 
 use super::CssRefusal;
-use super::minify::{rewrite_css, starts_with_charset};
+use super::minify::rewrite_css;
 use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item, string_value, url_value};
 use super::tokens::{CssKind, CssTokens};
 use crate::{OptimizeLimits, PageUrl};
@@ -40,10 +40,11 @@ impl SheetSource {
                 _ => String::new(),
             };
             match name.as_str() {
+                // The encoding is known here, and browsers ignore the rule in all other respects.
                 "charset" => {
-                    check_charset(&sheet, &item, at == 0)?;
-                    mover.edits.push((at, String::new()));
-                    mover.edits.extend((at + 1..next).map(|index| (index, String::new())));
+                    mover.edits.extend((at..next).map(|index| (index, String::new())));
+                    at = next;
+                    continue;
                 }
                 "namespace" => return Err(CssRefusal::Namespace),
                 "import" => has_import = true,
@@ -70,16 +71,6 @@ impl SheetSource {
     pub fn must_be_first(&self) -> bool {
         self.has_import
     }
-}
-
-/// Accepts `@charset "utf-8";` at the start; returns an error for any other `@charset`.
-fn check_charset(sheet: &CssTokens<'_>, item: &CssItem, is_first: bool) -> Result<(), CssRefusal> {
-    let is_utf8 = is_first
-        && starts_with_charset(sheet.text)
-        && item.semicolon.is_some()
-        && string_value(sheet.text_of(item.prelude.end - 1))
-            .is_some_and(|name| name.eq_ignore_ascii_case("utf-8"));
-    if is_utf8 { Ok(()) } else { Err(CssRefusal::Charset) }
 }
 
 /// Combines style sheets in their order. The tokens of the result are compared with those of the parts. Returns an
@@ -240,6 +231,10 @@ mod tests {
             ),
             ("@media x{a{b:url(i.png)}}", "@media x{a{b:url(/themes/t/i.png)}}"),
             ("@charset \"UTF-8\";a{}", "a{}"),
+            ("/* a */@charset \"utf-8\";a{}", "a{}"),
+            ("a{}@charset 'utf-8';b{}", "a{}b{}"),
+            ("@CHARSET \"iso-8859-1\" { c{d:url(e)} }\na{}", "a{}"),
+            ("a{}@charset \"utf-8\"", "a{}"),
             ("\u{feff}a{}", "a{}"),
             ("a{--b:url(/i.png)}", ""),
         ] {
@@ -261,8 +256,6 @@ mod tests {
             ("a{}}", CssRefusal::Malformed),
             ("a{}/*", CssRefusal::OpenEnd),
             ("@namespace svg url(http://b.test/);", CssRefusal::Namespace),
-            ("@charset \"iso-8859-1\";", CssRefusal::Charset),
-            ("a{}@charset \"utf-8\";", CssRefusal::Charset),
             ("a{--b:url(i.png)}", CssRefusal::Url),
             ("a{b:url(i\\.png)}", CssRefusal::Url),
             ("a{b:url(i'.png)}", CssRefusal::Malformed),

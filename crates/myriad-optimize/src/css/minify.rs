@@ -7,6 +7,11 @@ use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item};
 use super::tokens::{CssKind, CssTokens};
 use crate::OptimizeLimits;
 
+/// First bytes of a style sheet that declares its encoding.
+const CHARSET: &str = "@charset \"";
+/// Number of bytes of a style sheet in which browsers search for its encoding.
+const MAX_CHARSET: usize = 1024;
+
 /// Removes white space and comments that have no meaning. Comments that start with `/*!` (licenses) are retained
 /// between rules. Returns an error if the sheet exceeds a limit or cannot be split into tokens, or if the tokens of the
 /// result differ from those of the original.
@@ -32,9 +37,16 @@ pub fn rewrite_css(text: &str, limits: &OptimizeLimits) -> Result<String, CssRef
     Ok(result)
 }
 
+/// Returns the encoding that the first bytes of a style sheet declare; `None` if they do not. Other `@charset` rules, and
+/// those of `style` elements, declare nothing (CSS Syntax, section 3.2).
+pub fn declared_charset(text: &str) -> Option<&str> {
+    let (name, rest) = text.strip_prefix(CHARSET)?.split_once('"')?;
+    (rest.starts_with(';') && CHARSET.len() + name.len() + 2 <= MAX_CHARSET).then_some(name)
+}
+
 /// Returns whether a style sheet starts with the bytes by which browsers recognize an `@charset` rule.
-pub(super) fn starts_with_charset(text: &str) -> bool {
-    text.starts_with("@charset \"")
+fn starts_with_charset(text: &str) -> bool {
+    text.starts_with(CHARSET)
 }
 
 /// Place of white space, which determines between which tokens it has no meaning.
@@ -240,6 +252,24 @@ mod tests {
         }
         let limits = OptimizeLimits { sheet_bytes: 3, ..OptimizeLimits::default() };
         assert_eq!(rewrite_css("a{b}", &limits), Err(CssRefusal::TooLong));
+    }
+
+    #[test]
+    fn first_bytes_declare_the_encoding() {
+        assert_eq!(declared_charset("@charset \"UTF-8\";a{}"), Some("UTF-8"));
+        assert_eq!(declared_charset("@charset \"iso-8859-1\";"), Some("iso-8859-1"));
+        let long = format!("@charset \"{}\";", "x".repeat(1024));
+        for text in [
+            " @charset \"a\";",
+            "@charset 'a';",
+            "@charset  \"a\";",
+            "@Charset \"a\";",
+            "@charset \"a\" ;",
+            "@charset \"a",
+            &long,
+        ] {
+            assert_eq!(declared_charset(text), None, "{text}");
+        }
     }
 
     #[test]

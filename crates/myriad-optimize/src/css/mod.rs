@@ -10,7 +10,7 @@ mod tokens;
 pub use combine::{SheetSource, combine};
 pub use facts::{ElementPattern, SheetFacts};
 pub use fonts::{FontFace, FontFacts, FontFamily};
-pub use minify::rewrite_css;
+pub use minify::{declared_charset, rewrite_css};
 
 /// Reason why a style sheet is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,8 +27,7 @@ pub enum CssRefusal {
     OpenEnd,
     /// The result would have other tokens than the original.
     Different,
-    /// An `@charset` that is not at the start, would be at the start without a comment before it, or names an
-    /// encoding other than UTF-8.
+    /// An `@charset` that would be at the start without a comment before it.
     Charset,
     /// An `@import` that would not be at the start of the combined sheet.
     Import,
