@@ -197,6 +197,13 @@ fn read_tls_files(model: &Model, folder: &Path) -> (TlsFiles, Vec<Diagnostic>) {
     let mut files = TlsFiles::new();
     let mut errors = Vec::new();
     for name in myriad_tls::tls_files(model) {
+        if name.bytes().starts_with(myriad_conf::settings::TLS_DATA) {
+            // The text may be a key, so it is not repeated.
+            let message =
+                "\"data:\" is supported only for certificates and their keys: write the name of a file";
+            errors.push(Diagnostic::error(name.span, message));
+            continue;
+        }
         let path = myriad_tls::tls_path(folder, name);
         // Each file is read once even if many servers name it: a password may be read from a pipe.
         if files.contains_key(&path) {

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use crate::{
     diagnostic::{Diagnostic, RepeatedDiagnostics, Severity},
     parsed::{ParsedConfiguration, SourceFile},
+    settings::TLS_DATA,
     span::Span,
 };
 
@@ -118,9 +119,11 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     let at = (span.start as usize).min(bytes.len());
     let first = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let last = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |n| at + n);
-    let head = printable(&bytes[first..at]);
-    let marked = printable(&bytes[at..(span.end as usize).clamp(at, last)]);
-    let tail = printable(&bytes[(span.end as usize).clamp(at, last)..last]);
+    let end = (span.end as usize).clamp(at, last);
+    let line = masked_line(bytes, first, last);
+    let head = printable(&line[..at - first]);
+    let marked = printable(&line[at - first..end - first]);
+    let tail = printable(&line[end - first..]);
     let skipped = head.len().saturating_sub(WIDTH / 2);
     let mut line: Vec<char> = if skipped > 0 { vec!['…'] } else { Vec::new() };
     line.extend(&head[skipped..]);
@@ -132,6 +135,35 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     }
     let width = marked.len().clamp(1, (line.len().saturating_sub(before)).max(1));
     (line.iter().collect::<String>().trim_end().to_owned(), before, width)
+}
+
+/// Returns the line between two byte offsets, with `*` in place of each byte after `data:` at the start of a word: the
+/// word may be a private key (`ssl_certificate_key`), and messages are logged.
+fn masked_line(bytes: &[u8], first: usize, last: usize) -> Vec<u8> {
+    let mut line = bytes[first..last].to_vec();
+    let mut from = 0;
+    while let Some(found) = bytes[from..last].windows(TLS_DATA.len()).position(|window| window == TLS_DATA) {
+        let (start, value) = (from + found, from + found + TLS_DATA.len());
+        from = value;
+        let before = start.checked_sub(1).map_or(b'\n', |at| bytes[at]);
+        let is_quoted = matches!(before, b'"' | b'\'');
+        if !is_quoted && !before.is_ascii_whitespace() {
+            continue;
+        }
+        let mut is_escaped = false;
+        let length = bytes[value..last].iter().position(|&byte| {
+            let ends = if is_quoted { byte == before } else { byte == b';' || byte.is_ascii_whitespace() };
+            let is_end = ends && !is_escaped;
+            is_escaped = byte == b'\\' && !is_escaped;
+            is_end
+        });
+        from = length.map_or(last, |length| value + length);
+        // A quoted word may have started on an earlier line.
+        if let Some(masked) = line.get_mut(value.saturating_sub(first)..from.saturating_sub(first)) {
+            masked.fill(b'*');
+        }
+    }
+    line
 }
 
 /// Converts bytes to characters that a terminal shows: tabs become spaces, and control characters are removed.
@@ -153,7 +185,7 @@ pub fn dump(parsed: &ParsedConfiguration) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::shortened;
+    use super::{masked_line, shortened};
 
     #[test]
     fn long_messages_are_shown_by_their_ends_and_without_control_characters() {
@@ -162,5 +194,22 @@ mod tests {
         let short = shortened(&long);
         assert!(short.starts_with("regex \"aaa") && short.ends_with("a\" does not compile"), "{short}");
         assert!(short.chars().count() < 400);
+    }
+
+    #[test]
+    fn keys_after_data_are_masked_in_lines() {
+        for (text, shown) in [
+            ("key data:abc; x y", "key data:***; x y"),
+            ("key data:a\\;c; x", "key data:****; x"),
+            ("key 'data:a b\\'c'; x", "key 'data:******'; x"),
+            ("key \"data:-\nab;c\nde\"; x", "**\"; x"),
+            ("key \"data:-\nab;c\"\nde; x", "de; x"),
+            ("key metadata:abc;", "key metadata:abc;"),
+            ("data:", "data:"),
+        ] {
+            let first = text.rfind('\n').map_or(0, |at| at + 1);
+            let line = masked_line(text.as_bytes(), first, text.len());
+            assert_eq!(String::from_utf8(line).unwrap(), shown, "{text}");
+        }
     }
 }

@@ -12,7 +12,7 @@ use rustls::crypto::aws_lc_rs::default_provider;
 use rustls::pki_types::CertificateDer;
 
 use crate::certificates::certified_key::certificates;
-use crate::certificates::files::{DATA, TlsFileReader};
+use crate::certificates::files::{TlsFileReader, display_name};
 use crate::resume::reload_state::TlsReloadState;
 use crate::server::identities::{have_variable_names, is_ordered};
 
@@ -39,7 +39,7 @@ pub(crate) fn question(
     files: TlsFileReader<'_>,
     name: &Text,
 ) -> Option<Result<StapleRequest, String>> {
-    let shown = if name.bytes().starts_with(DATA) { "data:".into() } else { name.lossy() };
+    let shown = display_name(name.bytes());
     let ignored =
         |why: &str| Some(Err(format!("\"ssl_stapling\" ignored, {why} the certificate \"{shown}\"")));
     if is_ordered(name) {

@@ -10,7 +10,7 @@ use myriad_conf::settings::TlsSettings;
 use myriad_conf::{Diagnostic, Model, Text};
 
 use crate::certificates::certified_key::certificates;
-use crate::certificates::files::{TlsFileReader, TlsFiles, is_tls_file};
+use crate::certificates::files::{TlsFileReader, TlsFiles, display_name, is_tls_file};
 use crate::offer;
 use crate::stapling::question;
 
@@ -53,7 +53,10 @@ fn expired_certificates(
         } else {
             return None;
         };
-        Some(Diagnostic::warning(name.span, format!("the certificate \"{}\" {why}", name.lossy())))
+        Some(Diagnostic::warning(
+            name.span,
+            format!("the certificate \"{}\" {why}", display_name(name.bytes())),
+        ))
     })
 }
 

@@ -233,7 +233,7 @@ fn configuration_that_makes_no_sense_is_refused_with_the_place() {
         ("listen unix:/tmp/x quic;", "requires an address and a port"),
         ("http3_hq on;", "\"http3_hq\" is not supported"),
         ("http3_max_concurrent_streams 0;", "between 1 and"),
-        ("quic_host_key empty.key;", "zero key size"),
+        ("quic_host_key empty.key;", "empty.key\" is empty"),
         ("quic_host_key none.key;", "none.key"),
         ("ssl_protocols TLSv1.2;", "requires TLSv1.3"),
     ] {

@@ -7,7 +7,7 @@ use crate::{
     diagnostic::Diagnostic,
     model::{HttpConf, ListenAddress, ListenConf, LocationConf, Matcher, ServerConf, ServerName},
     registry::{NameUse, nearest},
-    settings::{Handler, Settings},
+    settings::{Handler, Settings, tls_display_name},
     span::Span,
     text::Text,
 };
@@ -125,8 +125,8 @@ impl Builder<'_> {
     fn check_keys(&mut self, server: &ServerConf) {
         let tls = &server.settings.tls;
         if let Some(certificate) = tls.certificates.get(tls.keys.len()) {
-            let message =
-                format!("no \"ssl_certificate_key\" is defined for certificate \"{}\"", certificate.lossy());
+            let name = tls_display_name(certificate.bytes());
+            let message = format!("no \"ssl_certificate_key\" is defined for certificate \"{name}\"");
             self.findings.push(Diagnostic::error(certificate.span, message));
         }
     }

@@ -43,7 +43,10 @@ pub use origin_parts::{
 };
 pub use origin_tls::OriginTlsSettings;
 pub use syslog::{SyslogConf, SyslogServer};
-pub use tls::{CertificateCache, OcspCache, OcspCheck, SessionCache, TlsSettings, VerifyClient};
+pub use tls::{
+    CertificateCache, OcspCache, OcspCheck, SessionCache, TLS_DATA, TlsSettings, VerifyClient,
+    tls_display_name,
+};
 
 pub use copy_on_write::CopyOnWrite;
 pub use protocol::{DefaultKey, Protocol, ProtocolFacts, Scheme};

@@ -1,6 +1,16 @@
 //! Settings for TLS connections of clients (`ssl_*`).
 
+use std::borrow::Cow;
+
 use crate::text::Text;
+
+/// Prefix of a certificate or key that is written in the configuration itself instead of a file name.
+pub const TLS_DATA: &[u8] = b"data:";
+
+/// Returns the name of a certificate or key for messages. The text after `data:` is omitted, because it may be a key.
+pub fn tls_display_name(name: &[u8]) -> Cow<'_, str> {
+    if name.starts_with(TLS_DATA) { Cow::Borrowed("data:") } else { String::from_utf8_lossy(name) }
+}
 
 /// `ssl_session_cache`: cache of sessions that clients may resume.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

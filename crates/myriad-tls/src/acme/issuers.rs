@@ -13,7 +13,7 @@ use myriad_conf::{Diagnostic, Model, Text};
 use zeroize::Zeroizing;
 
 use super::orders::{AcmeOrders, state_folder};
-use crate::certificates::files::{DATA, TlsFileReader, tls_path};
+use crate::certificates::files::{DATA, TlsFileReader, display_name, tls_path};
 
 /// Certificate authority of a configuration, with everything to start its [`crate::acme_client::agent::AcmeAgent`].
 pub struct PlannedIssuer {
@@ -133,8 +133,7 @@ fn read_file<'a>(name: &Text, files: TlsFileReader<'a>) -> Result<&'a [u8], Box<
 
 #[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]
 fn unusable_file(name: &Text, why: &str) -> Box<Diagnostic> {
-    // Inline data is omitted, because it can be a key and logs must not contain keys.
-    let shown = if name.bytes().starts_with(DATA) { "data:…".into() } else { name.lossy() };
+    let shown = display_name(name.bytes());
     Box::new(Diagnostic::error(name.span, format!("cannot use \"{shown}\": {why}")))
 }
 
@@ -201,7 +200,7 @@ mod tests {
         assert_eq!(known("external_account_key kid mac;"), expected);
         assert_eq!(known("external_account_key kid data:c2VjcmV0;"), expected);
         let error = account("external_account_key kid 'data:pass word';").err().unwrap();
-        assert!(error.starts_with("cannot use \"data:…\": ") && !error.contains("word"), "{error}");
+        assert!(error.starts_with("cannot use \"data:\": ") && !error.contains("word"), "{error}");
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::x509::TrustStore;
+pub(crate) use myriad_conf::settings::{TLS_DATA as DATA, tls_display_name as display_name};
 use myriad_conf::{Diagnostic, Text};
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::CertificateDer;
@@ -18,9 +19,6 @@ use super::key::passwords;
 
 /// Contents of files by path, as read by the supervisor.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
-
-/// Prefix of a certificate or key that is written in the configuration itself instead of a file name.
-pub(crate) const DATA: &[u8] = b"data:";
 
 /// Returns true if the name of a certificate or key is that of a file: not empty, without variables and `data:`.
 pub fn is_tls_file(name: &Text) -> bool {
@@ -83,8 +81,8 @@ impl<'a> TlsFileReader<'a> {
                     key,
                     format!(
                         "the private key \"{}\" does not match the certificate \"{}\"",
-                        display_name(key),
-                        display_name(certificate)
+                        display_name(key.bytes()),
+                        display_name(certificate.bytes())
                     ),
                 ),
             }),
@@ -134,13 +132,8 @@ impl<'a> TlsFileReader<'a> {
     }
 }
 
-/// Returns the name of a certificate or key for messages. The text after `data:` is omitted, because it may be a key.
-fn display_name(name: &Text) -> Cow<'_, str> {
-    if name.bytes().starts_with(DATA) { Cow::Borrowed("data:") } else { name.lossy() }
-}
-
 fn unusable_message(name: &Text, why: &str) -> String {
-    format!("cannot use \"{}\": {why}", display_name(name))
+    format!("cannot use \"{}\": {why}", display_name(name.bytes()))
 }
 
 #[expect(clippy::unnecessary_box_returns, reason = "callers return it in a boxed result")]

@@ -15,7 +15,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::sign::CertifiedKey;
 
 use super::certified_key::{PairPart, certified_key};
-use super::files::DATA;
+use super::files::{DATA, display_name};
 
 /// Maximum number of bytes read from a certificate or key file; the rest is ignored.
 const LARGEST: u64 = 1 << 20;
@@ -127,11 +127,6 @@ impl NamedCertificates {
         File::open(&path).and_then(|file| file.take(LARGEST).read_to_end(&mut bytes)).map_err(fail)?;
         Ok(bytes)
     }
-}
-
-/// Returns the name of a certificate or key for messages. The text after `data:` is omitted, because it may be a key.
-fn display_name(name: &[u8]) -> String {
-    if name.starts_with(DATA) { "data:".to_owned() } else { String::from_utf8_lossy(name).into_owned() }
 }
 
 #[cfg(test)]

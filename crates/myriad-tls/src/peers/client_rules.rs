@@ -128,7 +128,9 @@ pub(crate) fn client_verifier(
     if has_no_authority && settings.verify_client != VerifyClient::OptionalNoCa {
         let at = settings.certificates.first().map(|name| name.span).unwrap_or_default();
         let error = "no ssl_client_certificate or ssl_trusted_certificate for ssl_verify_client";
-        return Err(Box::new(Diagnostic::error(at, error)));
+        return Err(Box::new(Diagnostic::error(at, error).help(
+            "set ssl_client_certificate to a file with the certificates of the CAs that sign client certificates, in PEM",
+        )));
     }
     let mut subjects: Vec<Vec<u8>> = Vec::new();
     if let Some(name) = settings.client_certificate.as_ref().filter(|name| !name.is_empty()) {
@@ -230,7 +232,13 @@ mod tests {
     #[test]
     fn authorities_must_be_named_and_sound_whether_clients_are_asked_or_not() {
         let error = |says: &str| site(says).error();
-        assert!(error("ssl_verify_client on;").contains("no ssl_client_certificate or ssl_trusted"));
+        let no_authority = error("ssl_verify_client on;");
+        assert!(
+            no_authority
+                .starts_with("no ssl_client_certificate or ssl_trusted_certificate for ssl_verify_client; ")
+                && no_authority.contains("set ssl_client_certificate to a file"),
+            "{no_authority}"
+        );
         let no_certificate = "cannot use \"words\": the file contains no certificate in PEM format";
         assert_eq!(error("ssl_trusted_certificate words;"), no_certificate);
         assert_eq!(error("ssl_verify_client optional; ssl_client_certificate words;"), no_certificate);

@@ -13,7 +13,7 @@ use rustls::crypto::CryptoProvider;
 use rustls::{ClientConfig, version};
 
 use super::origins::{AnyOrigin, OneCertificate, VerifiedOrigin};
-use crate::certificates::files::{TlsFileReader, is_tls_file};
+use crate::certificates::files::{TlsFileReader, display_name, is_tls_file};
 use crate::certificates::named_certificates::NamedCertificates;
 use crate::offer::provider::{SuiteSettings, provider};
 
@@ -120,7 +120,7 @@ fn client_certificate(
     let Some(key) = &settings.key else {
         let error = format!(
             "no \"{prefix}ssl_certificate_key\" is defined for certificate \"{}\"",
-            certificate.lossy()
+            display_name(certificate.bytes())
         );
         return Err(Box::new(Diagnostic::error(certificate.span, error)));
     };
@@ -213,6 +213,11 @@ mod tests {
         assert_eq!(
             error.as_deref(),
             Some("cannot use \"words\": the file contains no private key in PEM format")
+        );
+        let inline = of("proxy_ssl_certificate data:secret;", &made).err();
+        assert_eq!(
+            inline.as_deref(),
+            Some("no \"proxy_ssl_certificate_key\" is defined for certificate \"data:\"")
         );
     }
 

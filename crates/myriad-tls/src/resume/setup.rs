@@ -12,7 +12,7 @@ use super::reload_state::TlsReloadState;
 use super::session_context::{ContextView, SessionContext};
 use super::sessions::ServerSessions;
 use super::tickets::TicketCipher;
-use crate::certificates::files::file_error;
+use crate::certificates::files::{display_name, file_error};
 use crate::server::identities::{have_variable_names, is_ordered};
 use crate::server::parts::ServerParts;
 
@@ -106,7 +106,7 @@ fn tickets(
     match TicketCipher::of_files(&keys, lifetime_s) {
         Ok(tickets) => Ok(Some(Arc::new(tickets))),
         Err(index) => {
-            let error = format!("\"{}\" must be 48 or 80 bytes", names[index].lossy());
+            let error = format!("\"{}\" must be 48 or 80 bytes", display_name(names[index].bytes()));
             Err(Box::new(file_error(&names[index], error).help("create it with: openssl rand -out FILE 80")))
         }
     }
@@ -197,6 +197,8 @@ mod tests {
             wrong.error(),
             "\"keys\" must be 48 or 80 bytes; create it with: openssl rand -out FILE 80"
         );
+        let inline = TestSite::server("ssl_session_ticket_key data:secret;", &[]).error();
+        assert!(inline.starts_with("\"data:\" must be 48 or 80 bytes"), "{inline}");
         let none = TestSite::server("ssl_session_ticket_key none;", &[]);
         assert_eq!(none.error(), "cannot read \"/conf/none\"");
     }

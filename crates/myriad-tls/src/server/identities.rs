@@ -11,7 +11,7 @@ use rustls::sign::CertifiedKey;
 use super::identity::{CertificateSource, StapledCertificate, with_ocsp};
 use super::parts::ServerParts;
 use super::preference::CertificatePreference;
-use crate::certificates::files::file_error;
+use crate::certificates::files::{display_name, file_error};
 use crate::offer::supported_suites::SupportedSuites;
 
 /// Certificates of a server with their keys, usually one for each key type.
@@ -66,7 +66,7 @@ impl ServerCertificates {
             let Some(key) = settings.keys.get(index) else {
                 let error = format!(
                     "no \"ssl_certificate_key\" is defined for certificate \"{}\"",
-                    certificate.lossy()
+                    display_name(certificate.bytes())
                 );
                 return Err(file_error(certificate, error));
             };
@@ -195,6 +195,10 @@ mod tests {
         let mut site = TestSite::server("", &[]);
         site.model.http.as_mut().unwrap().servers[0].settings.tls.keys.clear();
         assert_eq!(site.error(), "no \"ssl_certificate_key\" is defined for certificate \"a.crt\"");
+        let inline = "server { listen 443 ssl; ssl_certificate data:secret; ssl_certificate_key k; }";
+        let mut site = TestSite::of(inline, &[]);
+        site.model.http.as_mut().unwrap().servers[0].settings.tls.keys.clear();
+        assert_eq!(site.error(), "no \"ssl_certificate_key\" is defined for certificate \"data:\"");
     }
 
     #[test]

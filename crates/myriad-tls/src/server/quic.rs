@@ -4,7 +4,7 @@ use myriad_conf::Diagnostic;
 use myriad_conf::settings::Http3Settings;
 use rustls::ServerConfig;
 
-use crate::certificates::files::{TlsFileReader, tls_path};
+use crate::certificates::files::{TlsFileReader, display_name, file_error};
 
 /// Limit of early data that enables it in QUIC; the only permitted value besides 0 (RFC 9001 section 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
@@ -30,15 +30,12 @@ pub fn host_key(
     files: TlsFileReader<'_>,
 ) -> Result<Option<Box<[u8]>>, Box<Diagnostic>> {
     let Some(name) = &http3.host_key else { return Ok(None) };
-    let path = tls_path(files.folder, name);
-    match files.read.get(&path) {
-        Some(bytes) if !bytes.is_empty() => Ok(Some(bytes.as_slice().into())),
-        Some(_) => {
-            let error = Diagnostic::error(name.span, format!("\"{}\" zero key size", path.display()));
-            Err(Box::new(error.help("create the file with: openssl rand -out FILE 32")))
-        }
-        None => Err(Box::new(Diagnostic::error(name.span, format!("cannot read \"{}\"", path.display())))),
+    let bytes = files.bytes(name)?;
+    if bytes.is_empty() {
+        let error = file_error(name, format!("the key file \"{}\" is empty", display_name(name.bytes())));
+        return Err(Box::new(error.help("create it with: openssl rand -out FILE 32")));
     }
+    Ok(Some(bytes.into()))
 }
 
 #[cfg(test)]
@@ -66,7 +63,7 @@ mod tests {
         };
         assert_eq!(key(""), Ok(None));
         assert_eq!(key("quic_host_key quic.key;"), Ok(Some(b"bytes"[..].into())));
-        assert_eq!(key("quic_host_key empty.key;"), Err("\"/conf/empty.key\" zero key size".to_owned()));
+        assert_eq!(key("quic_host_key empty.key;"), Err("the key file \"empty.key\" is empty".to_owned()));
         assert_eq!(key("quic_host_key none.key;"), Err("cannot read \"/conf/none.key\"".to_owned()));
     }
 }
