@@ -6,14 +6,17 @@ use myriad_conf::{Diagnostic, Node, Text, Word};
 use super::server_url::ServerUrl;
 use super::settings::{ClusterConf, DEFAULT_PARTITION, DEFAULT_RECEIPT_TIMEOUT_MS, PartitionPolicy};
 
-const LINES: &str = "valid directives: server, username, password_file, trusted_certificate, secret_file, node, \
-                     partition, receipt_timeout";
-const SERVER: &str = "write `server redis://10.0.0.5:6379;`, `server rediss://10.0.0.5:6380;` for TLS, or \
-                      `server sentinel://10.0.0.5:26379/MASTER;`";
+const LINES: &str = "valid directives: server, username, password_file, sentinel_password_file, trusted_certificate, \
+                     secret_file, node, partition, receipt_timeout";
+const SERVER: &str = "write `server redis://10.0.0.5:6379;`, `server rediss://10.0.0.5:6380;` for TLS, \
+                      `server sentinel://10.0.0.5:26379/MASTER;`, or `server sentinels://10.0.0.5:26379/MASTER;` for \
+                      TLS";
 const SECRET: &str = "create the file once with `openssl rand -hex 32 > /etc/myriad/cluster.secret`, copy it to all \
                       nodes, and add `secret_file /etc/myriad/cluster.secret;`";
 /// Maximum length of the names of clusters and nodes, in bytes.
 const MAX_NAME: usize = 64;
+/// Minimum of `partition serve`, in milliseconds: the time after which a node detects a partition.
+const MIN_SERVE_MS: u64 = 5000;
 /// Maximum of `receipt_timeout`, in milliseconds.
 const MAX_RECEIPT_TIMEOUT_MS: u64 = 60_000;
 
@@ -22,13 +25,15 @@ const MAX_RECEIPT_TIMEOUT_MS: u64 = 60_000;
 pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
     let name = node.args.first().map_or_else(|| Err(Diagnostic::error(node.span, "missing name")), name)?;
     let mut servers = Vec::new();
-    let (mut username, mut password_file, mut trusted_certificate) = (None, None, None);
+    let (mut username, mut password_file, mut sentinel_password_file) = (None, None, None);
+    let mut trusted_certificate = None;
     let (mut secret_file, mut own_name, mut partition, mut receipt_timeout) = (None, None, None, None);
     for line in node.block.iter().flatten() {
         match &*line.name.text {
             b"server" => servers.push(server(single_value(line)?)?),
             b"username" => set(&mut username, line, |line| text(single_value(line)?))?,
             b"password_file" => set(&mut password_file, line, file)?,
+            b"sentinel_password_file" => set(&mut sentinel_password_file, line, file)?,
             b"trusted_certificate" => set(&mut trusted_certificate, line, file)?,
             b"secret_file" => set(&mut secret_file, line, file)?,
             b"node" => set(&mut own_name, line, |line| self::name(single_value(line)?))?,
@@ -53,6 +58,7 @@ pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
         servers,
         username,
         password_file,
+        sentinel_password_file,
         trusted_certificate,
         secret_file,
         node: own_name,
@@ -129,7 +135,9 @@ fn partition(line: &Node) -> Result<PartitionPolicy, Diagnostic> {
         [word] if *word.text == *b"strict" => Ok(PartitionPolicy::Strict),
         [word] if *word.text == *b"serve" => Ok(DEFAULT_PARTITION),
         [word, bound] if *word.text == *b"serve" => match parse_millis(&bound.text) {
-            Ok(ms) if ms > 0 => Ok(PartitionPolicy::Serve(ms)),
+            Ok(ms) if ms >= MIN_SERVE_MS => Ok(PartitionPolicy::Serve(ms)),
+            Ok(_) => Err(Diagnostic::error(bound.span, "the time in \"partition serve\" is shorter than 5s")
+                .help("a partition is detected after 5s; for less, write `partition strict;`")),
             _ => Err(invalid(bound, "time").help(help)),
         },
         [word, ..] => Err(invalid(word, "value").help(help)),

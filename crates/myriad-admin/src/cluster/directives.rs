@@ -16,5 +16,5 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
         Ok(())
     }),
     "Cluster of nodes that exchange purges through Valkey or Redis: `server`, `username`, `password_file`, \
-     `trusted_certificate`, `secret_file`, `node`, `partition`, `receipt_timeout`.",
+     `sentinel_password_file`, `trusted_certificate`, `secret_file`, `node`, `partition`, `receipt_timeout`.",
 )];

@@ -8,6 +8,7 @@ use std::time::Duration;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
+use zeroize::Zeroizing;
 
 use super::server_url::ServerUrl;
 use super::settings::{ClusterConf, ClusterSettings, PartitionPolicy};
@@ -29,18 +30,21 @@ pub struct ClusterOptions {
     /// Addresses of Valkey.
     pub servers: Vec<ServerUrl>,
     /// User name and password for Valkey; `None` if it requires no password.
-    pub credentials: Option<(Option<String>, String)>,
-    /// Certificate authorities that validate Valkey's certificate, in PEM; `None` for the system's.
+    pub credentials: Option<(Option<String>, Zeroizing<String>)>,
+    /// Password for Sentinels; `None` if they require none.
+    pub sentinel_password: Option<Zeroizing<String>>,
+    /// Certificate authorities that validate the certificates of Valkey and of Sentinels, in PEM; `None` for the
+    /// system's.
     pub trusted_certificates: Option<Vec<u8>>,
     /// Secret of the cluster, at least 32 bytes.
-    pub secret: Vec<u8>,
+    pub secret: Zeroizing<Vec<u8>>,
     /// Use of stored pages while Valkey is not reachable.
     pub partition: PartitionPolicy,
     /// Maximum time that the answer to a purge waits for receipts.
     pub receipt_timeout: Duration,
 }
 
-/// Shows the options without the password and the secret.
+/// Shows the options without the passwords and the secret.
 impl fmt::Debug for ClusterOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, node, servers, partition, .. } = self;
@@ -62,17 +66,9 @@ impl ClusterOptions {
             return Err(Diagnostic::error(conf.secret_file.span, message)
                 .help("create the secret with `openssl rand -hex 32`"));
         }
-        let password = match &conf.password_file {
-            None => None,
-            Some(file) => {
-                let bytes = read_secret(file, folder, "password_file")?;
-                let text = String::from_utf8(bytes).ok().filter(|text| !text.is_empty());
-                let invalid = || {
-                    Diagnostic::error(file.span, "the password in \"password_file\" is empty or not UTF-8")
-                };
-                Some(text.ok_or_else(invalid)?)
-            }
-        };
+        let password = read_password(conf.password_file.as_ref(), folder, "password_file")?;
+        let sentinel_password =
+            read_password(conf.sentinel_password_file.as_ref(), folder, "sentinel_password_file")?;
         if password.is_none() && conf.username.is_some() {
             return Err(Diagnostic::error(conf.span, "\"username\" requires \"password_file\""));
         }
@@ -88,6 +84,7 @@ impl ClusterOptions {
             hostname: hostname.to_owned(),
             servers: conf.servers.clone(),
             credentials: password.map(|password| (conf.username.clone(), password)),
+            sentinel_password,
             trusted_certificates,
             secret,
             partition: conf.partition,
@@ -96,8 +93,25 @@ impl ClusterOptions {
     }
 }
 
+/// Reads a file with a password; `None` without a file.
+fn read_password(
+    file: Option<&Text>,
+    folder: &Path,
+    directive: &str,
+) -> Result<Option<Zeroizing<String>>, Diagnostic> {
+    let Some(file) = file else { return Ok(None) };
+    let bytes = read_secret(file, folder, directive)?;
+    match std::str::from_utf8(&bytes) {
+        Ok(text) if !text.is_empty() => Ok(Some(Zeroizing::new(text.to_owned()))),
+        _ => {
+            let message = format!("the password in \"{directive}\" is empty or not UTF-8");
+            Err(Diagnostic::error(file.span, message))
+        }
+    }
+}
+
 /// Reads a file with a secret, and removes leading and trailing white space.
-fn read_secret(file: &Text, folder: &Path, directive: &str) -> Result<Vec<u8>, Diagnostic> {
+fn read_secret(file: &Text, folder: &Path, directive: &str) -> Result<Zeroizing<Vec<u8>>, Diagnostic> {
     let path = folder.join(&*file.lossy());
     let metadata = std::fs::metadata(&path).map_err(|error| unreadable(file, &error))?;
     if metadata.mode() & 0o004 != 0 && metadata.is_file() {
@@ -110,8 +124,8 @@ fn read_secret(file: &Text, folder: &Path, directive: &str) -> Result<Vec<u8>, D
         let message = format!("\"{}\" of \"{directive}\" is longer than {MAX_FILE} bytes", path.display());
         return Err(Diagnostic::error(file.span, message));
     }
-    let bytes = std::fs::read(&path).map_err(|error| unreadable(file, &error))?;
-    Ok(bytes.trim_ascii().to_vec())
+    let bytes = Zeroizing::new(std::fs::read(&path).map_err(|error| unreadable(file, &error))?);
+    Ok(Zeroizing::new(bytes.trim_ascii().to_vec()))
 }
 
 fn unreadable(file: &Text, error: &std::io::Error) -> Diagnostic {

@@ -5,7 +5,7 @@ use std::fmt;
 /// Address of a Valkey or Redis server, or of a Sentinel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl {
-    /// True for TLS (`rediss://`).
+    /// True for TLS (`rediss://`, `sentinels://`).
     pub tls: bool,
     /// Host name or IP address; an IPv6 address has no brackets.
     pub host: String,
@@ -13,7 +13,8 @@ pub struct ServerUrl {
     pub port: u16,
     /// Number of the database; 0 by default.
     pub database: u32,
-    /// Name of the master that a Sentinel at this address monitors (`sentinel://HOST/MASTER`); `None` if this is the
+    /// Name of the master that a Sentinel at this address monitors (`sentinel://HOST/MASTER`), which is contacted with
+    /// TLS if the Sentinel is; `None` if this is the
     /// address of a Valkey or Redis server.
     pub sentinel_master: Option<String>,
 }
@@ -36,7 +37,9 @@ pub enum ServerUrlError {
 impl fmt::Display for ServerUrlError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Scheme => "the scheme must be redis://, rediss:// (TLS) or sentinel://",
+            Self::Scheme => {
+                "the scheme must be redis://, rediss:// (TLS), sentinel:// or sentinels:// (TLS)"
+            },
             Self::Credentials => "set the user name with `username` and the password with `password_file`",
             Self::Host => "the host is missing or malformed",
             Self::Port => "the port must be a number from 1 to 65535",
@@ -48,8 +51,8 @@ impl fmt::Display for ServerUrlError {
 }
 
 impl ServerUrl {
-    /// Parses `redis://HOST[:PORT][/DATABASE]`, `rediss://…` or `sentinel://HOST[:PORT]/MASTER`. The default port is
-    /// 6379, for a Sentinel 26379.
+    /// Parses `redis://HOST[:PORT][/DATABASE]`, `rediss://…`, `sentinel://HOST[:PORT]/MASTER` or `sentinels://…`. The
+    /// default port is 6379, for a Sentinel 26379.
     ///
     /// # Errors
     /// Returns the first part of the address that is invalid.
@@ -59,6 +62,7 @@ impl ServerUrl {
             "redis" => (false, false),
             "rediss" => (true, false),
             "sentinel" => (false, true),
+            "sentinels" => (true, true),
             _ => return Err(ServerUrlError::Scheme),
         };
         let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
@@ -107,7 +111,8 @@ fn parse_host(host: &str) -> Option<String> {
 impl fmt::Display for ServerUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let scheme = match (&self.sentinel_master, self.tls) {
-            (Some(_), _) => "sentinel",
+            (Some(_), false) => "sentinel",
+            (Some(_), true) => "sentinels",
             (None, true) => "rediss",
             (None, false) => "redis",
         };
@@ -136,6 +141,7 @@ mod tests {
             ("rediss://[fd00::5]:6380", "rediss://[fd00::5]:6380"),
             ("redis://[::1]", "redis://[::1]:6379"),
             ("sentinel://10.0.0.5/shop", "sentinel://10.0.0.5:26379/shop"),
+            ("sentinels://valkey.internal:5000/shop", "sentinels://valkey.internal:5000/shop"),
         ] {
             assert_eq!(ServerUrl::parse(text).map(|url| url.to_string()), Ok(shown.to_owned()), "{text}");
         }
@@ -155,6 +161,7 @@ mod tests {
             ("redis://a:70000", Port),
             ("redis://a/x", Path),
             ("sentinel://a", Path),
+            ("sentinels://a", Path),
             ("sentinel://a/b/c", Path),
         ] {
             assert_eq!(ServerUrl::parse(text), Err(error), "{text}");

@@ -26,8 +26,10 @@ pub struct ClusterConf {
     pub username: Option<String>,
     /// `password_file`: file with the password for Valkey; `None` if Valkey requires no password.
     pub password_file: Option<Text>,
-    /// `trusted_certificate`: PEM file of the certificate authorities that validate Valkey's certificate; `None` for
-    /// the system's.
+    /// `sentinel_password_file`: file with the password for Sentinels; `None` if they require no password.
+    pub sentinel_password_file: Option<Text>,
+    /// `trusted_certificate`: PEM file of the certificate authorities that validate the certificates of Valkey and
+    /// of Sentinels; `None` for the system's.
     pub trusted_certificate: Option<Text>,
     /// `secret_file`: file with the secret with which nodes authenticate their records. It is the same on all nodes.
     pub secret_file: Text,

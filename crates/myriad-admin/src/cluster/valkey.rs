@@ -168,13 +168,17 @@ async fn open(options: &ClusterOptions, server: &ServerUrl) -> Result<Multiplexe
         ConnectionAddr::Tcp(server.host.clone(), server.port)
     };
     let mut settings = RedisConnectionInfo::default().set_lib_name("myriad", env!("CARGO_PKG_VERSION"));
-    if server.sentinel_master.is_none() {
+    if server.sentinel_master.is_some() {
+        if let Some(password) = &options.sentinel_password {
+            settings = settings.set_password(password.as_str());
+        }
+    } else {
         settings = settings.set_db(i64::from(server.database));
-    }
-    if let Some((username, password)) = &options.credentials {
-        settings = settings.set_password(password);
-        if let Some(username) = username {
-            settings = settings.set_username(username);
+        if let Some((username, password)) = &options.credentials {
+            settings = settings.set_password(password.as_str());
+            if let Some(username) = username {
+                settings = settings.set_username(username);
+            }
         }
     }
     let info = address.into_connection_info()?.set_redis_settings(settings);
