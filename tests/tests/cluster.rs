@@ -1,29 +1,67 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use myriad_tests::{Cached, Call, Origin, Place, Request, Server, Signal, binary, wait_for};
+use myriad_tests::{
+    Cached, Call, Origin, PATIENCE, Place, Request, Server, Signal, binary, signal, wait_for,
+    wait_patiently_for,
+};
 
 /// Redis server without persistence; killed on drop.
 struct Redis {
     place: Place,
     child: Child,
+    mode: &'static str,
+}
+
+/// Returns the line of the documentation that creates the user of Myriad, as a line of Redis's configuration.
+fn documented_user() -> String {
+    let line =
+        include_str!("../../docs/cluster.md").lines().find(|line| line.contains("ACL SETUSER myriad "));
+    let user = line.expect("the ACL of docs/cluster.md").replace("ACL SETUSER", "user");
+    user.trim().replace(">PASSWORD", &format!(">{PASSWORD}"))
 }
 
 impl Redis {
+    /// Starts a server with the user of docs/cluster.md.
     fn start() -> Self {
-        let place = Place::new();
-        let child = Self::spawn(&place);
-        Self { place, child }
+        Self::start_with(&documented_user())
     }
 
-    fn spawn(place: &Place) -> Child {
+    /// Starts a server with further lines of its configuration.
+    fn start_with(lines: &str) -> Self {
+        Self::start_as("", lines)
+    }
+
+    /// Starts a Sentinel that monitors a primary as `shop`.
+    fn start_sentinel(primary: &Redis) -> Self {
+        let port = primary.place.port;
+        let lines = format!(
+            "sentinel monitor shop 127.0.0.1 {port} 1\nsentinel down-after-milliseconds shop 1000\n\
+             sentinel failover-timeout shop 5000\nrequirepass {SENTINEL_PASSWORD}"
+        );
+        Self::start_as("--sentinel", &lines)
+    }
+
+    fn start_as(mode: &'static str, lines: &str) -> Self {
+        let place = Place::new();
+        let (port, folder) = (place.port, place.folder().display());
+        let base = format!("port {port}\nbind 127.0.0.1\ndir {folder}\n{lines}\n");
+        let more = if mode.is_empty() { "save \"\"\nrepl-diskless-sync-delay 0\n" } else { "" };
+        place.write("redis.conf", format!("{base}{more}"));
+        let child = Self::spawn(&place, mode);
+        Self { place, child, mode }
+    }
+
+    fn spawn(place: &Place, mode: &str) -> Child {
         let mut command = Command::new("redis-server");
-        command.args(["--port", &place.port.to_string(), "--bind", "127.0.0.1", "--save", "", "--dir"]);
-        command.arg(place.folder()).stdin(Stdio::null()).stdout(Stdio::null());
+        command.arg(place.path("redis.conf")).args((!mode.is_empty()).then_some(mode));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
         let child = command.spawn().expect("redis-server, of the packages of scripts/packages");
         wait_for("Redis", || TcpStream::connect(("127.0.0.1", place.port)).is_ok());
         child
@@ -36,17 +74,26 @@ impl Redis {
     }
 
     fn start_again(&mut self) {
-        self.child = Self::spawn(&self.place);
+        self.child = Self::spawn(&self.place, self.mode);
     }
 
     /// Sends a command, and returns the reply as it was received.
     fn send(&self, words: &[&str]) -> String {
+        self.send_all(&[words])
+    }
+
+    /// Sends commands on one connection, and returns the beginning of the last reply as it was received.
+    fn send_all(&self, commands: &[&[&str]]) -> String {
         let mut stream = TcpStream::connect(("127.0.0.1", self.place.port)).expect("a connection");
-        let parts: Vec<String> = words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
-        let command = format!("*{}\r\n{}", words.len(), parts.concat());
-        stream.write_all(command.as_bytes()).expect("sent");
-        let mut reply = vec![0; 4096];
-        let length = stream.read(&mut reply).expect("a reply");
+        let mut reply = vec![0; 8192];
+        let mut length = 0;
+        for words in commands {
+            let parts: Vec<String> =
+                words.iter().map(|word| format!("${}\r\n{word}\r\n", word.len())).collect();
+            let command = format!("*{}\r\n{}", words.len(), parts.concat());
+            stream.write_all(command.as_bytes()).expect("sent");
+            length = stream.read(&mut reply).expect("a reply");
+        }
         String::from_utf8_lossy(&reply[..length]).into_owned()
     }
 }
@@ -68,6 +115,10 @@ fn page(call: &mut Call) {
 }
 
 const SECRET: &str = "a secret of thirty-two characters";
+/// Password of the user `myriad`.
+const PASSWORD: &str = "valkey-password";
+/// Password of Sentinels.
+const SENTINEL_PASSWORD: &str = "sentinel-password";
 
 /// Starts a node of the cluster `shop`. `more` is added to the block.
 fn start_node(redis: &Redis, origin: &Origin, name: &str, more: &str) -> Server {
@@ -75,23 +126,41 @@ fn start_node(redis: &Redis, origin: &Origin, name: &str, more: &str) -> Server 
 }
 
 fn start_with_secret(redis: &Redis, origin: &Origin, name: &str, more: &str, secret: &str) -> Server {
+    let server = format!("redis://127.0.0.1:{}", redis.place.port);
+    start_at(&server, origin, name, more, secret)
+}
+
+/// Starts a node whose line `server` has this address.
+fn start_at(server: &str, origin: &Origin, name: &str, more: &str, secret: &str) -> Server {
     let mut place = Place::new();
-    place.set("REDIS", &redis.place.port.to_string());
-    place.write("secret", secret);
-    let file = place.path("secret");
-    std::fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("permissions");
-    // The workers run as this user if the tests run as root.
-    let _ = chown(&file, Some(65534), None);
-    let block = format!(
-        "cluster shop {{ server redis://127.0.0.1:@REDIS@; secret_file @DIR@/secret; node {name}; {more} }}
-         fastcgi_cache_path @DIR@/own keys_zone=own:1m cluster=off;"
-    );
-    let server = "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from 127.0.0.1;
-                  location /api/ { api write=on; allow all; }
-                  location /own { fastcgi_cache own; fastcgi_pass @ORIGIN@; }";
-    let node = Cached { http: &block, server, ..Cached::default() }.start_before(place, &origin.address);
+    place.set("VALKEY", server);
+    place.set("ORIGIN", &origin.address);
+    for (file, text) in [("secret", secret), ("password", PASSWORD), ("sentinel", SENTINEL_PASSWORD)] {
+        place.write(file, text);
+        let file = place.path(file);
+        fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("permissions");
+        // The workers run as this user if the tests run as root.
+        let _ = chown(&file, Some(65534), None);
+    }
+    let node = Server::start(place, &configuration(name, more, "cluster=off"));
     node.wait_for_recoveries(1);
     node
+}
+
+/// Returns the configuration of a node. `more` is added to the cluster's block; `own` to the zone of `/own`.
+fn configuration(name: &str, more: &str, own: &str) -> String {
+    let block = format!(
+        "cluster shop {{ server @VALKEY@; username myriad; password_file password; secret_file secret;
+                         node {name}; {more} }}
+         fastcgi_cache_path @DIR@/own keys_zone=own:1m {own};"
+    );
+    let server = format!(
+        "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from 127.0.0.1; fastcgi_cache_invalidate on;
+         add_header X-Block '{more}';
+         location /api/ {{ api write=on; allow all; }}
+         location /own {{ fastcgi_cache own; fastcgi_pass @ORIGIN@; }}"
+    );
+    Cached { http: &block, server: &server, ..Cached::default() }.http()
 }
 
 /// Starts `count` nodes named `web1`, `web2`, … and waits until each has seen all others.
@@ -257,4 +326,176 @@ fn values_without_the_secret_are_ignored() {
     let text = cluster_command(&nodes[0], &["purge", "--all"]);
     assert!(text.contains("applied on 2 of 2 nodes"), "purges continue: {text}");
     assert_purged(&nodes, "/a", "a purge after the forged entry");
+}
+
+#[test]
+fn purge_of_a_client_that_disconnects_at_once_reaches_the_other_node() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 2, "receipt_timeout 30s;");
+    for round in 0..20 {
+        let target = format!("/page{round}");
+        fill(&nodes, &target);
+        let mut client = nodes[0].connect();
+        client.send(Request::new("PURGE", &target).bytes());
+        drop(client);
+        wait_for("the purge on the other node", || !is_cached(&nodes[1], &target));
+    }
+}
+
+#[test]
+fn reload_changes_the_cluster_and_adds_a_zone_and_other_pages_stay() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 2, "receipt_timeout 30s;");
+    for target in ["/a", "/b", "/own"] {
+        fill(&nodes, target);
+    }
+    for (number, node) in nodes.iter().enumerate() {
+        node.reload(&configuration(&format!("web{}", number + 1), "receipt_timeout 29s;", ""));
+        wait_for("the reload", || node.get("/b").field("x-block") == Some("receipt_timeout 29s;"));
+        // The zone may have missed purges before it belonged to the cluster.
+        assert!(!is_cached(node, "/own"));
+    }
+    assert!(nodes.iter().all(|node| is_cached(node, "/a") && is_cached(node, "/b")), "other pages stay");
+    for node in &nodes {
+        wait_for("all nodes", || status(node).contains("2 of 2 nodes active"));
+    }
+    for target in ["/own", "/a"] {
+        fill(&nodes, target);
+        let answer = nodes[0].fetch(&Request::new("PURGE", target));
+        let receipts = answer.field("cache-purge-cluster").expect("receipts").to_owned();
+        assert!(receipts.starts_with("applied on 2 of 2 nodes"), "{target}: {receipts}");
+        assert_purged(&nodes, target, "a purge after the reload");
+    }
+    assert!(nodes.iter().all(|node| is_cached(node, "/b")), "other pages stay");
+}
+
+#[test]
+fn reload_that_fails_leaves_the_node_running() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 2, "receipt_timeout 30s;");
+    fill(&nodes, "/a");
+    let invalid = configuration("web1", "receipt_timeout 29s;", "").replace("password_file password;", "");
+    nodes[0].reload(&invalid);
+    nodes[0].log_has("\"username\" requires \"password_file\"");
+    let text = cluster_command(&nodes[0], &["purge", "--all"]);
+    assert!(text.contains("applied on 2 of 2 nodes"), "{text}");
+    assert_purged(&nodes, "/a", "a purge after the failed reload");
+}
+
+/// Returns the number of stored pages in a folder of the node.
+fn files(folder: &Path) -> usize {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let visible = entries.filter(|entry| !entry.file_name().as_encoded_bytes().starts_with(b"."));
+    visible.map(|entry| if entry.path().is_dir() { files(&entry.path()) } else { 1 }).sum()
+}
+
+#[test]
+fn killed_node_keeps_pages_that_the_last_purge_does_not_cover() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let mut nodes = start_nodes(&redis, &origin, 2, "receipt_timeout 30s;");
+    fill(&nodes, "/a");
+    fill(&nodes, "/b");
+    let mut second = nodes.pop().expect("two nodes");
+    let cache = second.path("cache");
+    wait_for("the files", || files(&cache) >= 2 && cache.join(".cluster-shop").exists());
+    let answer = nodes[0].fetch(&Request::new("PURGE", "/a"));
+    assert_eq!(answer.status, 200);
+    second.restart(Signal::KILL);
+    assert!(!is_cached(&second, "/a"), "a purge that the node has confirmed");
+    assert!(is_cached(&second, "/b"), "no other page is stale");
+}
+
+#[test]
+fn invalidation_after_an_unsafe_method_reaches_the_other_node() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 2, "");
+    // The key has the host, and the nodes have different ports.
+    let get =
+        |node: &Server, target: &str| node.fetch(&Request::get(target).host("shop.test")).cache().to_owned();
+    for node in &nodes {
+        for target in ["/a", "/b"] {
+            get(node, target);
+            assert_eq!(get(node, target), "HIT");
+        }
+    }
+    nodes[0].fetch(&Request::post("/a", "text").host("shop.test"));
+    assert_ne!(get(&nodes[0], "/a"), "HIT", "the page on the node of the request");
+    wait_for("the invalidation on the other node", || get(&nodes[1], "/a") != "HIT");
+    assert!(nodes.iter().all(|node| get(node, "/b") == "HIT"), "no other page is invalidated");
+}
+
+#[test]
+fn forgotten_node_needs_no_receipt_and_an_unknown_name_is_refused() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let mut nodes = start_nodes(&redis, &origin, 3, "receipt_timeout 1s;");
+    drop(nodes.pop());
+    let text = cluster_command(&nodes[0], &["purge", "--all"]);
+    assert!(text.contains("applied on 2 of 3 nodes; no receipt from web3 within "), "{text}");
+    let text = cluster_command(&nodes[0], &["cluster", "forget", "web4"]);
+    assert!(text.contains("no other node \"web4\"; its other nodes: web2, web3"), "{text}");
+    let text = cluster_command(&nodes[0], &["cluster", "forget", "web3"]);
+    assert!(text.contains("web2") && !text.contains("web3"), "{text}");
+    let text = cluster_command(&nodes[0], &["purge", "--all"]);
+    assert!(text.contains("applied on 2 of 2 nodes"), "{text}");
+}
+
+/// Asserts that a purge of `/a` on the first node reaches the second, and that `/b` stays on both.
+fn assert_purge_arrives(nodes: &[Server], after: &str) {
+    wait_patiently_for(after, 2 * PATIENCE, || !is_cached(&nodes[1], "/a"));
+    assert!(nodes.iter().all(|node| is_cached(node, "/b")), "no other page is stale after {after}");
+}
+
+#[test]
+fn suspended_server_delays_purges_and_makes_no_cache_stale() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 2, "");
+    fill(&nodes, "/a");
+    fill(&nodes, "/b");
+    signal(redis.child.id(), Signal::STOP);
+    let answer = nodes[0].fetch(&Request::new("PURGE", "/a"));
+    let receipts = answer.field("cache-purge-cluster").expect("receipts").to_owned();
+    assert!(receipts.starts_with("applied on 1 of 2 nodes; no receipt from web2 within "), "{receipts}");
+    assert!(is_cached(&nodes[1], "/a"), "the purge has not arrived");
+    signal(redis.child.id(), Signal::CONT);
+    assert_purge_arrives(&nodes, "the suspension");
+}
+
+#[test]
+fn purges_continue_after_all_data_is_deleted() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 2, "");
+    nodes[1].fetch(&Request::new("PURGE", "/x"));
+    fill(&nodes, "/a");
+    fill(&nodes, "/b");
+    assert!(redis.send(&["FLUSHALL"]).starts_with("+OK"));
+    nodes[0].fetch(&Request::new("PURGE", "/a"));
+    assert_purge_arrives(&nodes, "FLUSHALL");
+}
+
+#[test]
+fn nodes_follow_a_failover_of_sentinel() {
+    let origin = Origin::start(page);
+    let mut primary = Redis::start();
+    let port = primary.place.port;
+    let replica = Redis::start_with(&format!("{}\nreplicaof 127.0.0.1 {port}", documented_user()));
+    let sentinel = Redis::start_sentinel(&primary);
+    let ask = |words: &[&str]| sentinel.send_all(&[&["AUTH", SENTINEL_PASSWORD], words]);
+    let replica_port = replica.place.port.to_string();
+    wait_for("the replica", || replica.send(&["INFO", "replication"]).contains("master_link_status:up"));
+    wait_patiently_for("the Sentinel", 2 * PATIENCE, || {
+        ask(&["SENTINEL", "REPLICAS", "shop"]).contains(&replica_port)
+    });
+    let server = format!("sentinel://127.0.0.1:{}/shop", sentinel.place.port);
+    let more = "sentinel_password_file sentinel;";
+    let nodes = ["web1", "web2"].map(|name| start_at(&server, &origin, name, more, SECRET));
+    for node in &nodes {
+        wait_for("all nodes", || status(node).contains("2 of 2 nodes active"));
+    }
+    fill(&nodes, "/a");
+    fill(&nodes, "/b");
+    primary.kill();
+    nodes[0].fetch(&Request::new("PURGE", "/a"));
+    assert_purge_arrives(&nodes, "the failover");
+    let text = ask(&["SENTINEL", "GET-MASTER-ADDR-BY-NAME", "shop"]);
+    assert!(text.contains(&replica_port), "{text}");
 }

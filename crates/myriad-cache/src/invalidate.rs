@@ -6,13 +6,11 @@ use myriad_http::uri::{normalize_path, split_target};
 use myriad_http::{Known, RequestHead, ResponseHead};
 use myriad_log::LogLevel;
 use myriad_policy::{Invalidated, PurgeTarget, invalidates};
-use myriad_store::KeyRef;
 
 use myriad_admin::purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::CachePlace;
-use myriad_store::page::key::of_other_codings;
 
 /// Removes or invalidates pages after the response to a request with an unsafe method, if `*_cache_invalidate` or
 /// `cache_rfc9111` applies to the status.
@@ -63,9 +61,11 @@ fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item =
         if !rewrite_to_get(&mut reader.request, &target) {
             continue;
         }
-        if let Ok(key) = page_key::of(&mut reader, cache) {
-            cache.zone.zone.remove(KeyRef::new(&key));
-            cache.zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
+        if let Ok(key) = page_key::of(&mut reader, cache)
+            && let Err(error) = purge::remove_key(&cache.zone, key)
+        {
+            let text = format_args!("the page of an unsafe request could not be removed: {error}");
+            exchange.request.log(LogLevel::Error, text);
         }
     }
 }

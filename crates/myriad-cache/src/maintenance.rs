@@ -131,7 +131,11 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
         return;
     }
     let what = PurgeTarget::Host(host.as_slice().into());
-    match purge::invalidate_in(&cache.zone, &what, PurgeSource::Origin).await {
+    let result = match purge::begin_invalidation(&cache.zone, &what) {
+        Ok(begun) => begun.finish(PurgeSource::Origin).await,
+        Err(error) => Err(error),
+    };
+    match result {
         Ok(_) => {
             let what = "the application is in maintenance: all pages of the host are invalidated";
             request.log(LogLevel::Notice, format_args!("{what}"));

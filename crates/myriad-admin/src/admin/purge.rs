@@ -12,7 +12,7 @@ use myriad_log::LogLevel;
 use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
 
 use super::administrator::{Administrator, ReplyResult, ReplySink};
-use crate::purge::{self, CompletedPurge, PurgeResult};
+use crate::purge::{self, BegunPurge, CompletedPurge, PurgeFailure, PurgeResult};
 use myriad_store::page::{PageZone, PurgeSource};
 
 /// Maximum time that a purge with `wait` waits in each zone until the pages of a pattern are counted: a fetch that
@@ -28,35 +28,65 @@ struct NamedPurge {
     command: PurgeCommand,
 }
 
+impl NamedPurge {
+    /// Returns the text of an error.
+    fn failure(&self, error: &PurgeFailure) -> String {
+        format!("{} {}: {error}", self.kind, self.what)
+    }
+}
+
+/// Purge of one zone that is in effect.
+struct ZoneRun<'a> {
+    zone: &'a PageZone,
+    purge: BegunPurge<'a>,
+}
+
 impl Administrator {
-    /// Executes the purges of a request one after the other. If one of them is invalid, none is executed. If one
-    /// fails, or the client stops reading, the purges after it are not executed.
+    /// Executes the purges of a request, and reports each. If one of them is invalid, none is executed. All purges take
+    /// effect, and are sent to the nodes of the cluster, before the first one is awaited. If one cannot be begun, the
+    /// purges after it are not executed.
     pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let zones = self.zones_named(request.zone.as_deref())?;
+        let mut begun = Vec::with_capacity(request.len());
+        let mut failed = Ok(());
         for order in named_purges(request)? {
-            let report = self.run(&zones, order, request)?;
+            let purges = zones.iter().map(|zone| {
+                let purge = if request.invalidate {
+                    purge::begin_invalidation(zone, &order.command.what)?
+                } else {
+                    purge::begin_in(zone, &order.command, &[])?
+                };
+                Ok(ZoneRun { zone, purge })
+            });
+            match purges.collect::<Result<Vec<_>, PurgeFailure>>() {
+                Ok(purges) => begun.push((order, purges)),
+                Err(error) => {
+                    failed = Err(order.failure(&error));
+                    break;
+                }
+            }
+        }
+        for (order, purges) in begun {
+            let report = self.finish_purge(&order, purges, request)?;
             if !tell(AdminReply::Purge(Box::new(report))) {
                 break;
             }
         }
-        Ok(ReplyEnd::default())
+        failed.map(|()| ReplyEnd::default())
     }
 
-    fn run(
+    /// Waits for a purge of all zones, and returns its report.
+    fn finish_purge(
         &self,
-        zones: &[&Arc<PageZone>],
-        order: NamedPurge,
+        order: &NamedPurge,
+        purges: Vec<ZoneRun<'_>>,
         request: &PurgeRequest,
     ) -> Result<PurgeReport, String> {
         let NamedPurge { kind, what, command } = order;
         let mut completed = CompletedPurge::default();
-        for zone in zones {
-            let made = if request.invalidate {
-                block_on(purge::invalidate_in(zone, &command.what, PurgeSource::Administrator))
-            } else {
-                block_on(purge::run_in(zone, &command, &[], PurgeSource::Administrator))
-            };
-            let mut made = made.map_err(|error| format!("{kind} {what}: {error}"))?;
+        for ZoneRun { zone, purge } in purges {
+            let made = block_on(purge.finish(PurgeSource::Administrator));
+            let mut made = made.map_err(|error| order.failure(&error))?;
             if request.wait && made.outcome == PurgeResult::Accepted {
                 made.outcome = self.wait_for(zone, made.number).map_or(made.outcome, PurgeResult::Done);
             }
@@ -82,7 +112,7 @@ impl Administrator {
             ms: receipts.elapsed.as_millis() as u64,
             text: receipts.to_string(),
         });
-        Ok(PurgeReport { kind: kind.to_owned(), what, purged, at_least, cluster })
+        Ok(PurgeReport { kind: (*kind).to_owned(), what: what.clone(), purged, at_least, cluster })
     }
 
     /// Waits until all pages of the zone have been checked against the purge `number`. Returns the number of purged

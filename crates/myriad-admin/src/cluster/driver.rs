@@ -22,7 +22,6 @@ use tokio::sync::oneshot;
 use super::input::{Input, clock_ms};
 use super::log_limiter::LogLimiter;
 use super::options::ClusterOptions;
-use super::position_file::PositionFile;
 use super::start_state::StartState;
 use super::valkey::{CommandConnection, LinkError, ValkeyLink};
 use super::zone_tasks::{ZoneTask, run_zone_tasks};
@@ -38,7 +37,6 @@ const STATUS_INTERVAL_MS: u64 = 1000;
 pub(super) struct DriverResources {
     pub options: Arc<ClusterOptions>,
     pub zones: Arc<ClusterZones>,
-    pub position: Option<PositionFile>,
     pub log: ErrorLog,
     pub start_state: Arc<StartState>,
     /// Status of the node, renewed about once per second.
@@ -175,7 +173,9 @@ impl ClusterDriver {
                 }
             }
             ClusterAction::StorePosition { number, contents } => {
-                let (file, inputs) = (self.resources.position.clone(), self.inputs.clone());
+                let DriverResources { options, zones, .. } = &self.resources;
+                let (file, contents) = zones.stored_position(&options.name, contents);
+                let inputs = self.inputs.clone();
                 tokio::task::spawn_blocking(move || {
                     let is_stored = file.is_none_or(|file| file.write(&contents).is_ok());
                     let _ = inputs.send(Input::Event(ClusterEvent::PositionStored { number, is_stored }));

@@ -3,7 +3,9 @@
 //! | file | content |
 //! |---|---|
 //! | `directives`, `block`, `settings` | directive, its block, settings |
-//! | `running` | thread of the node, handle by which zones publish purges |
+//! | `running` | start, reload and stop of the node |
+//! | `node_thread` | thread of the node |
+//! | `publisher` | handle by which zones publish purges |
 //! | `driver`, `input` | loop that executes the actions of the node; repeated messages: `log_limiter` |
 //! | `start_state` | signal that the node's start is complete, for the waiting thread |
 //! | `status` | status of the node, for administrators |
@@ -18,8 +20,10 @@ mod directives;
 mod driver;
 mod input;
 mod log_limiter;
+mod node_thread;
 mod options;
 mod position_file;
+mod publisher;
 mod running;
 mod server_url;
 mod settings;
@@ -32,7 +36,7 @@ mod zones;
 use myriad_exchange::feature::Feature;
 
 pub use options::ClusterOptions;
-pub use running::RunningCluster;
+pub use running::{PreparedCluster, RunningCluster};
 pub use server_url::{ServerUrl, ServerUrlError};
 pub use settings::{ClusterConf, ClusterSettings, PartitionPolicy};
 

@@ -1,6 +1,5 @@
 //! Execution of other nodes' purges in the zones of this node.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
@@ -10,6 +9,7 @@ use myriad_policy::PurgeTarget;
 use myriad_store::page::PageZone;
 use parking_lot::Mutex;
 
+use super::position_file::{PositionFile, StoredPosition, zone_identity};
 use crate::purge::{PurgeEffect, ZonePurge, run_received};
 
 /// Maximum number of targets and keys of purges that are executed as one.
@@ -28,20 +28,47 @@ impl ClusterZones {
         previous
     }
 
-    fn all(&self) -> Vec<Arc<PageZone>> {
+    /// Adds zones, and returns those that are new.
+    pub(super) fn add(&self, zones: &[Arc<PageZone>]) -> Vec<Arc<PageZone>> {
+        let mut current = self.0.lock();
+        let is_new = |zone: &&Arc<PageZone>| !current.iter().any(|other| Arc::ptr_eq(zone, other));
+        let added: Vec<_> = zones.iter().filter(is_new).cloned().collect();
+        current.extend_from_slice(&added);
+        added
+    }
+
+    /// Removes zones.
+    pub(super) fn remove(&self, zones: &[Arc<PageZone>]) {
+        self.0.lock().retain(|zone| !zones.iter().any(|other| Arc::ptr_eq(zone, other)));
+    }
+
+    /// Returns all zones.
+    pub(super) fn all(&self) -> Vec<Arc<PageZone>> {
         self.0.lock().clone()
+    }
+
+    /// Returns the position file, with its new contents: that in the folder of the first zone. Without a zone, there is
+    /// no file.
+    pub(super) fn stored_position(
+        &self,
+        cluster: &str,
+        position: Vec<u8>,
+    ) -> (Option<PositionFile>, StoredPosition) {
+        let zones = self.all();
+        let file = zones.first().map(|zone| PositionFile::within(&zone.folder.path, cluster));
+        (file, StoredPosition { zones: zones.iter().map(|zone| identity(zone)).collect(), position })
     }
 
     /// Executes purges in their order, and returns when they are in effect and durable. Purges of unknown zones have no
     /// effect. A purge that cannot be decoded or executed makes all pages of its zone stale, because a newer version
     /// may have sent it; this is logged.
     pub(super) async fn apply(&self, purges: &[ClusterPurge], log: &ErrorLog) {
-        let zones: HashMap<String, Arc<PageZone>> =
-            self.all().into_iter().map(|zone| (zone.zone.name().to_owned(), zone)).collect();
+        let zones = self.all();
         let known = combine(purges.iter().map(|purge| (&*purge.zone, ZonePurge::decode(&purge.body))));
-        let running = known.into_iter().filter_map(|(name, purge)| {
-            let zone = Arc::clone(zones.get(name)?);
-            Some(async move { apply_in(&zone, purge, log).await })
+        // During a reload, two zones may have the same name.
+        let running = known.iter().flat_map(|(name, purge)| {
+            let named = zones.iter().filter(move |zone| zone.zone.name() == *name);
+            named.map(move |zone| apply_in(zone, purge.as_ref(), log))
         });
         // All purges are in effect after the first poll, which happens in their order. The rest waits for the disk.
         join_all(running).await;
@@ -49,8 +76,13 @@ impl ClusterZones {
 
     /// Makes all pages stale, and returns when that is in effect and durable.
     pub(super) async fn expire_all(&self, log: &ErrorLog) {
-        join_all(self.all().iter().map(async |zone| apply_in(zone, None, log).await)).await;
+        join_all(self.all().iter().map(async |zone| expire(zone, log).await)).await;
     }
+}
+
+/// Returns the text by which position files identify a zone.
+pub(super) fn identity(zone: &PageZone) -> Vec<u8> {
+    zone_identity(zone.zone.name(), &zone.folder.path)
 }
 
 /// Combines successive exact purges of the same zone and effect, so that each needs one write to the disk. `None` is a
@@ -82,16 +114,21 @@ fn is_exact(purge: &ZonePurge) -> bool {
 }
 
 /// Executes a purge; `None`, or one that fails, invalidates all pages of the zone.
-async fn apply_in(zone: &PageZone, purge: Option<ZonePurge>, log: &ErrorLog) {
-    let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
+async fn apply_in(zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) {
     if let Some(purge) = purge {
-        let Err(error) = run_received(zone, &purge).await else { return };
+        let Err(error) = run_received(zone, purge).await else { return };
         let name = zone.zone.name();
         let text = format_args!(
             "cluster: a purge of another node failed in zone \"{name}\" ({error}); all pages of the zone become stale"
         );
         log.write(LogLevel::Error, None, text);
     }
+    expire(zone, log).await;
+}
+
+/// Makes all pages of a zone stale, because they may have missed purges.
+pub(super) async fn expire(zone: &PageZone, log: &ErrorLog) {
+    let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
     if let Err(error) = run_received(zone, &everything).await {
         let name = zone.zone.name();
         let text = format_args!("cluster: the pages of zone \"{name}\" could not be made stale: {error}");

@@ -14,7 +14,7 @@ use super::answer;
 use super::answer::PurgeAnswerFormat;
 use super::place::{PurgeBy, PurgePlace};
 use super::style::style_of;
-use crate::purge::{self, CompletedPurge, PurgeFailure};
+use crate::purge::{self, PurgeFailure};
 use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::{Exchange, Handler, MethodHandler, Request};
 use myriad_exchange::keys::page_key;
@@ -270,16 +270,17 @@ fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> Phase
 /// Executes the purge in all cache zones that it names, waits for the receipts of their clusters, and returns the
 /// response.
 async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
-    let mut completed = CompletedPurge::default();
     let RequestedPurge { zones, commands, keys, form, mut shown } = ordered;
-    let mut kind = "key";
-    for command in &commands {
-        kind = command.what.kind();
-        match purge::run(&zones, command, &keys, PurgeSource::Request).await {
-            Ok(more) => completed.merge(more),
-            Err(error) => return purge_error_step(exchange, &error),
-        }
-    }
+    let begun = purge::begin(&zones, &commands, &keys);
+    let finished = match begun {
+        Ok(begun) => purge::finish(begun, PurgeSource::Request).await,
+        Err(error) => Err(error),
+    };
+    let mut completed = match finished {
+        Ok(completed) => completed,
+        Err(error) => return purge_error_step(exchange, &error),
+    };
+    let kind = commands.last().map_or("key", |command| command.what.kind());
     if shown.is_empty() {
         shown = commands.iter().map(|command| command.what.to_string()).collect::<Vec<_>>().join(", ").into();
     }
@@ -297,9 +298,11 @@ pub async fn purge_for_origin(exchange: &Exchange, cache: Option<&CachePlace>, h
     for value in head.fields.known_all(Known::XLiteSpeedPurge) {
         litespeed(value, &request.route.host, &mut commands);
     }
-    if !commands.is_empty()
-        && let Err(error) = purge::run_all(&cache.zone, &commands).await
-    {
+    let result = match purge::begin_all(&cache.zone, &commands) {
+        Ok(begun) => purge::finish(begun, PurgeSource::Origin).await.map(drop),
+        Err(error) => Err(error),
+    };
+    if let Err(error) = result {
         request.log(LogLevel::Error, format_args!("purge requested by the upstream failed: {error}"));
     }
 }
@@ -309,5 +312,6 @@ fn purge_error_step(exchange: &Exchange, error: &PurgeFailure) -> PhaseStep {
         return answer::invalid_purge(why);
     }
     exchange.request.log(LogLevel::Error, format_args!("purge failed: {error}"));
-    PhaseStep::Error(if matches!(error, PurgeFailure::TooMany) { 503 } else { 500 })
+    let is_temporary = matches!(error, PurgeFailure::TooMany | PurgeFailure::Unpublished);
+    PhaseStep::Error(if is_temporary { 503 } else { 500 })
 }

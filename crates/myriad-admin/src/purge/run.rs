@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_policy::{PurgeCommand, PurgeTarget};
-use myriad_store::{KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeKind, PurgeScope};
+use myriad_store::{KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope};
 
 use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
 use myriad_store::page::{
-    PageZone, PurgeLogEntry, PurgeReceipts, PurgeSource, ReceiptsFuture, purge_predicate,
+    PageZone, PublishedPurge, PurgeLogEntry, PurgeReceipts, PurgeSource, ReceiptsFuture, purge_predicate,
 };
 
 use super::zone_purge::{PurgeEffect, ZonePurge};
@@ -63,6 +63,8 @@ pub enum PurgeFailure {
     TooMany,
     /// The purge is in effect, but could not be written to disk: a restart would lose it.
     Unlogged(io::Error),
+    /// The purge is in effect on this node, but its cluster does not receive it, because the server is shutting down.
+    Unpublished,
 }
 
 impl fmt::Display for PurgeFailure {
@@ -73,6 +75,9 @@ impl fmt::Display for PurgeFailure {
             Self::Unlogged(error) => {
                 write!(f, "the purge is in effect, but cannot be stored and is lost at a restart: {error}")
             }
+            Self::Unpublished => f.write_str(
+                "the purge is in effect only on this node, because the server is shutting down; repeat it",
+            ),
             Self::NoZone(name) => write!(f, "unknown cache zone \"{name}\""),
         }
     }
@@ -110,12 +115,6 @@ impl CompletedPurge {
         self.receipts.extend(purged.receipts);
     }
 
-    /// Adds another purge.
-    pub fn merge(&mut self, other: CompletedPurge) {
-        self.outcome = self.outcome.and(other.outcome);
-        self.receipts.extend(other.receipts);
-    }
-
     /// Waits until the other nodes of the cluster have applied the purge, or until the cluster's time limit for
     /// receipts. Returns `None` if no purged zone belongs to a cluster, and in later calls.
     pub async fn receipts(&mut self) -> Option<PurgeReceipts> {
@@ -131,25 +130,118 @@ impl CompletedPurge {
     }
 }
 
-/// Executes a purge in all `zones`. If the command selects pages by URL, tag or key, the pages under `keys` are purged
-/// too. When this returns `Ok`, the purge is in effect on this node, also after a crash. After an error, the remaining
-/// zones are not purged.
+/// Purge that is in effect in a zone, and that the other nodes of the zone's cluster receive, also if this value is
+/// dropped.
+#[must_use = "the purge survives a crash of this node once `finish` has returned"]
+pub struct BegunPurge<'a> {
+    zone: &'a PageZone,
+    purge: ZonePurge,
+    saving: PurgeFuture,
+    /// Receipts of the nodes of the cluster; `None` if the zone does not belong to one.
+    receipts: Option<ReceiptsFuture>,
+}
+
+impl BegunPurge<'_> {
+    /// Waits until the purge survives a crash of this node, and adds it to the purge log of the zone.
+    ///
+    /// # Errors
+    /// Returns an error if the purge could not be saved. It is in effect nevertheless.
+    pub async fn finish(self, by: PurgeSource) -> Result<AppliedPurge, PurgeFailure> {
+        self.finish_if(by, |_| true).await
+    }
+
+    /// Waits like [`Self::finish`]; adds the purge to the purge log of the zone only if `is_logged` returns true for
+    /// its result.
+    async fn finish_if(
+        self,
+        by: PurgeSource,
+        is_logged: impl FnOnce(PurgeResult) -> bool,
+    ) -> Result<AppliedPurge, PurgeFailure> {
+        let mut applied = applied_purge(&self.saving.await?);
+        if is_logged(applied.outcome) {
+            log_purge(self.zone, &self.purge, by, &applied);
+        }
+        applied.receipts = self.receipts;
+        Ok(applied)
+    }
+}
+
+/// Begins a purge in one zone: it is in effect when this returns, and the zone's cluster has received it. Nothing is
+/// awaited in between, so that a client that disconnects cannot cause a purge on only one node.
+fn begin_published(zone: &PageZone, purge: ZonePurge) -> Result<BegunPurge<'_>, PurgeFailure> {
+    let saving = apply(zone, &purge)?;
+    let publisher = zone.publisher.lock().clone();
+    let receipts = match publisher {
+        None => None,
+        Some(publisher) => {
+            let published = publisher.publish(zone.zone.name(), purge.encode());
+            let PublishedPurge { saved, receipts } = published.ok_or(PurgeFailure::Unpublished)?;
+            saving.observe(saved);
+            Some(receipts)
+        }
+    };
+    Ok(BegunPurge { zone, purge, saving, receipts })
+}
+
+/// Begins a purge in one zone, which takes effect before this returns. If the command selects pages by URL, tag or key,
+/// the pages under `keys` are purged too.
+pub fn begin_in<'a>(
+    zone: &'a PageZone,
+    command: &PurgeCommand,
+    keys: &[Vec<u8>],
+) -> Result<BegunPurge<'a>, PurgeFailure> {
+    let mut purge = ZonePurge::of(command.what.clone(), PurgeEffect::of(command));
+    if purge.is_exact() {
+        purge.keys = keys.to_vec();
+    }
+    begin_published(zone, purge)
+}
+
+/// Begins to mark pages of a zone as invalid: they are fetched before they are used again, but may be used if that
+/// fetch fails.
+pub fn begin_invalidation<'a>(
+    zone: &'a PageZone,
+    what: &PurgeTarget,
+) -> Result<BegunPurge<'a>, PurgeFailure> {
+    begin_published(zone, ZonePurge::of(what.clone(), PurgeEffect::Invalidate))
+}
+
+/// Begins the purges of `commands` in all `zones`, as [`begin_in`]. After an error, the remaining purges are not begun.
+pub fn begin<'a>(
+    zones: &'a [Arc<PageZone>],
+    commands: &[PurgeCommand],
+    keys: &[Vec<u8>],
+) -> Result<Vec<BegunPurge<'a>>, PurgeFailure> {
+    let each = commands.iter().flat_map(|command| zones.iter().map(move |zone| (zone, command)));
+    each.map(|(zone, command)| begin_in(zone, command, keys)).collect()
+}
+
+/// Waits until all purges survive a crash of this node.
+pub async fn finish(purges: Vec<BegunPurge<'_>>, by: PurgeSource) -> Result<CompletedPurge, PurgeFailure> {
+    let mut completed = CompletedPurge::default();
+    for purge in purges {
+        completed.add(purge.finish(by).await?);
+    }
+    Ok(completed)
+}
+
+/// Executes a purge in all `zones`, as [`begin`] and [`finish`].
 pub async fn run(
     zones: &[Arc<PageZone>],
     command: &PurgeCommand,
     keys: &[Vec<u8>],
     by: PurgeSource,
 ) -> Result<CompletedPurge, PurgeFailure> {
-    let mut completed = CompletedPurge::default();
-    for zone in zones {
-        completed.add(run_in(zone, command, keys, by).await?);
-    }
-    Ok(completed)
+    finish(begin(zones, std::slice::from_ref(command), keys)?, by).await
 }
 
-/// Executes the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one,
-/// and its soft ones into another. Stops at the first purge that fails, and returns its error.
-pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), PurgeFailure> {
+/// Begins the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one, and
+/// its soft ones into another.
+pub fn begin_all<'a>(
+    zone: &'a PageZone,
+    commands: &[PurgeCommand],
+) -> Result<Vec<BegunPurge<'a>>, PurgeFailure> {
+    let mut purges = Vec::new();
     for effect in [PurgeEffect::Remove, PurgeEffect::MakeStale] {
         let targets = commands
             .iter()
@@ -157,14 +249,13 @@ pub async fn run_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<(), P
             .map(|command| command.what.clone());
         let (exact, others): (Vec<_>, Vec<_>) = targets.partition(PurgeTarget::is_exact);
         if !exact.is_empty() {
-            let purge = ZonePurge { effect, targets: exact, keys: Vec::new() };
-            run_published(zone, &purge, PurgeSource::Origin).await?;
+            purges.push(begin_published(zone, ZonePurge { effect, targets: exact, keys: Vec::new() })?);
         }
         for target in others {
-            run_published(zone, &ZonePurge::of(target, effect), PurgeSource::Origin).await?;
+            purges.push(begin_published(zone, ZonePurge::of(target, effect))?);
         }
     }
-    Ok(())
+    Ok(purges)
 }
 
 /// Purge that has taken effect in a zone.
@@ -182,84 +273,37 @@ pub fn check(what: &PurgeTarget) -> Result<(), String> {
     if what.is_exact() || *what == PurgeTarget::All { Ok(()) } else { purge_predicate(what).map(drop) }
 }
 
-/// Executes a purge in one zone, as [`run`] does in several zones.
-pub async fn run_in(
-    zone: &PageZone,
-    command: &PurgeCommand,
-    keys: &[Vec<u8>],
-    by: PurgeSource,
-) -> Result<AppliedPurge, PurgeFailure> {
-    let mut purge = ZonePurge::of(command.what.clone(), PurgeEffect::of(command));
-    if purge.is_exact() {
-        purge.keys = keys.to_vec();
-    }
-    run_published(zone, &purge, by).await
-}
-
-/// Marks pages of a zone as invalid: they are fetched before they are used again, but may be used if that fetch fails.
-pub async fn invalidate_in(
-    zone: &PageZone,
-    what: &PurgeTarget,
-    by: PurgeSource,
-) -> Result<AppliedPurge, PurgeFailure> {
-    run_published(zone, &ZonePurge::of(what.clone(), PurgeEffect::Invalidate), by).await
-}
-
 /// Invalidates the pages of URLs, for example after an unsafe method (RFC 9111 section 4.4): they are fetched before
 /// they are used again, but may be used if that fetch fails.
 pub async fn invalidate(zone: &PageZone, urls: Vec<PurgeTarget>) -> Result<(), PurgeFailure> {
     let purge = ZonePurge { effect: PurgeEffect::Invalidate, targets: urls, keys: Vec::new() };
-    let result = execute(zone, &purge).await;
-    publish(zone, &purge, &result);
-    let applied = result?;
     // Any client can cause this, so it is not logged if no page was affected.
-    if applied.outcome != PurgeResult::Done(0) {
-        log_purge(zone, &purge, PurgeSource::Request, &applied);
+    let is_logged = |outcome| outcome != PurgeResult::Done(0);
+    begin_published(zone, purge)?.finish_if(PurgeSource::Request, is_logged).await.map(drop)
+}
+
+/// Removes the pages under a cache key after an unsafe method, on all nodes of the zone's cluster. The removal is in
+/// effect on this node when this returns. Outside of a cluster, it is not saved, so that it costs no write to the disk.
+pub fn remove_key(zone: &PageZone, key: Vec<u8>) -> Result<(), PurgeFailure> {
+    if zone.publisher.lock().is_none() {
+        zone.zone.remove(KeyRef::new(&key));
+        zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
+        return Ok(());
     }
-    Ok(())
+    let purge = ZonePurge { effect: PurgeEffect::Remove, targets: Vec::new(), keys: vec![key] };
+    begin_published(zone, purge).map(drop)
 }
 
 /// Executes and logs a purge that another node of the cluster has sent. It is not sent again.
 pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), PurgeFailure> {
-    let applied = execute(zone, purge).await?;
+    let applied = applied_purge(&apply(zone, purge)?.await?);
     log_purge(zone, purge, PurgeSource::Cluster, &applied);
     Ok(())
 }
 
-/// Executes a purge, logs it, and sends it to the other nodes of the zone's cluster. If it fails, returns the error and
-/// logs nothing; a purge that is in effect but could not be saved is still sent.
-async fn run_published(
-    zone: &PageZone,
-    purge: &ZonePurge,
-    by: PurgeSource,
-) -> Result<AppliedPurge, PurgeFailure> {
-    let result = execute(zone, purge).await;
-    let receipts = publish(zone, purge, &result);
-    let mut applied = result?;
-    log_purge(zone, purge, by, &applied);
-    applied.receipts = receipts;
-    Ok(applied)
-}
-
-/// Sends a purge that is in effect, even if it could not be saved, to the other nodes of the zone's cluster. Returns
-/// `None` if the zone does not belong to a cluster, or the purge is not in effect.
-fn publish(
-    zone: &PageZone,
-    purge: &ZonePurge,
-    result: &Result<AppliedPurge, PurgeFailure>,
-) -> Option<ReceiptsFuture> {
-    let publisher = zone.publisher.lock().clone()?;
-    let is_durable = match result {
-        Ok(_) => true,
-        Err(PurgeFailure::Unlogged(_)) => false,
-        Err(_) => return None,
-    };
-    Some(publisher.publish(zone.zone.name(), purge.encode(), is_durable))
-}
-
-/// Executes a purge in one zone of this node, without logging or sending it. Returns an error if its pattern is
-/// invalid, too many purges are in progress, or it could not be saved.
-async fn execute(zone: &PageZone, purge: &ZonePurge) -> Result<AppliedPurge, PurgeFailure> {
+/// Applies a purge to one zone of this node. It is in effect when this returns, and survives a crash when the future has
+/// completed.
+fn apply(zone: &PageZone, purge: &ZonePurge) -> Result<PurgeFuture, PurgeFailure> {
     let from = if purge.effect == PurgeEffect::MakeStale { stale_from() } else { 0 };
     let kind = purge.effect.kind();
     let purged = if purge.is_exact() {
@@ -287,7 +331,7 @@ async fn execute(zone: &PageZone, purge: &ZonePurge) -> Result<AppliedPurge, Pur
             zone.zone.purge_from(PurgeScope::Rule { name: &name, rule: &rule }, kind, from)
         }
     };
-    Ok(applied_purge(&purged.await?))
+    Ok(purged.if_active()?)
 }
 
 /// Returns the cache keys of an exact purge.

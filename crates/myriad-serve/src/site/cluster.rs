@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use myriad_admin::cluster::{ClusterOptions, ClusterSettings, RunningCluster};
+use myriad_admin::cluster::{ClusterOptions, ClusterSettings, PreparedCluster, RunningCluster};
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
 use myriad_store::page::PageZone;
@@ -12,50 +12,58 @@ use super::start_error::StartError;
 
 /// Node of the `cluster` block; none without the block.
 #[derive(Default)]
-pub(super) struct ClusterHandle(Option<RunningCluster>);
+pub(super) struct ClusterHandle(RunningCluster);
+
+/// Prepared change of the node.
+pub(super) struct ClusterPlan(PreparedCluster);
 
 impl ClusterHandle {
-    /// Starts, changes or stops the node according to a configuration whose zones are open. A new node is ready when
-    /// this returns: it has executed the purges that it missed, or the pages that may have missed a purge are stale.
+    /// Starts the node at the start of the process, as [`Self::prepare`] and [`Self::apply`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::prepare`].
+    pub(super) fn start(model: &Model, folder: &Path, runtime: &Runtime) -> Result<Self, StartError> {
+        let mut handle = Self::default();
+        let plan = handle.prepare(model, folder, runtime)?;
+        handle.0.apply(plan.0, false);
+        Ok(handle)
+    }
+
+    /// Prepares the start, change or stop of the node according to a configuration whose zones are open. `folder` is
+    /// that of the configuration file. Dropping the plan changes nothing.
     ///
     /// # Errors
     /// Returns an error if a file of the block cannot be read, or the node cannot be started.
-    pub(super) fn apply_config(
-        &mut self,
+    pub(super) fn prepare(
+        &self,
         model: &Model,
-        prefix: &Path,
+        folder: &Path,
         runtime: &Runtime,
-    ) -> Result<(), StartError> {
+    ) -> Result<ClusterPlan, StartError> {
         let http = model.http.as_ref();
         let conf = http.and_then(|http| http.settings.feature::<ClusterSettings>().cluster.as_ref());
-        let Some(conf) = conf else {
-            self.stop(true);
-            return Ok(());
-        };
         let hostname = String::from_utf8_lossy(&runtime.hostname);
-        let options = ClusterOptions::load(conf, prefix, &hostname)
+        let options = conf
+            .map(|conf| ClusterOptions::load(conf, folder, &hostname))
+            .transpose()
             .map_err(|error| StartError::Configuration(vec![error]))?;
         let zones: Vec<Arc<PageZone>> = http
             .into_iter()
             .flat_map(|http| &http.cache_zones)
-            .filter(|zone| zone.cluster)
+            .filter(|zone| zone.cluster && conf.is_some())
             .filter_map(|zone| runtime.zones.get(&*zone.name).cloned())
             .collect();
-        if let Some(running) = self.0.as_ref().filter(|running| *running.options() == options) {
-            running.set_zones(zones);
-            return Ok(());
-        }
-        self.stop(false);
-        let running = RunningCluster::start(options, zones, &runtime.zone_log)?;
-        running.wait_until_ready();
-        self.0 = Some(running);
-        Ok(())
+        Ok(ClusterPlan(self.0.prepare(options, zones, &runtime.zone_log)?))
     }
 
-    /// Stops the node. `is_leaving` is true if the node leaves the cluster until its next start.
+    /// Completes the change of a reload. A new node is ready when this returns: it has executed the purges that it
+    /// missed, or the pages that may have missed a purge are stale.
+    pub(super) fn apply(&mut self, plan: ClusterPlan) {
+        self.0.apply(plan.0, true);
+    }
+
+    /// Stops the node for good. `is_leaving` is true if the node leaves the cluster until its next start.
     pub(super) fn stop(&mut self, is_leaving: bool) {
-        if let Some(running) = self.0.take() {
-            running.stop(is_leaving);
-        }
+        self.0.stop(is_leaving);
     }
 }

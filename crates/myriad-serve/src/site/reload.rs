@@ -40,9 +40,10 @@ impl RunningSite {
         open_zones(&runtime, &self.disks, &inherited.keeper);
         // A failure after the workers have the new configuration could not be undone.
         let prepared_agents = inner.agents.prepare(&runtime, &inherited.keeper)?;
-        inner.cluster.apply_config(model, &inherited.prefix, &runtime)?;
+        let cluster_plan = inner.cluster.prepare(model, &inherited.folder, &runtime)?;
         let tunnels_end = *self.shutdown_timeout.lock();
         run_on_workers(&inner.workers, (&runtime, streams.as_ref()), &sockets, &mut inner.quic, tunnels_end)?;
+        inner.cluster.apply(cluster_plan);
         inner.agents.apply_plan(prepared_agents, &runtime, &inherited.keeper);
         inner.retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
         let issuers = runtime.acme.iter().flat_map(|plan| &plan.issuers);

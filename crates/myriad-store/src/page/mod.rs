@@ -56,7 +56,8 @@ pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;
 pub use purge_publisher::{
-    ClusterMember, PublisherStatus, PurgePublisher, PurgeReceipts, ReceiptsFuture, UnconfirmedPurge,
+    ClusterMember, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts, ReceiptsFuture,
+    UnconfirmedPurge,
 };
 pub use recent_purges::RecentPurges;
 pub use revalidation::{Conditions, RevalidationCondition, conditions};

@@ -7,13 +7,12 @@ use std::time::Duration;
 
 /// Sends the purges of zones to the other nodes of a cluster.
 pub trait PurgePublisher: Send + Sync {
-    /// Queues a purge of the zone named `zone` that is in effect on this node, and returns at once. `purge` is its
-    /// binary form, which the other nodes decode. `is_durable` is false if the purge could not be saved, so that a restart
-    /// of this node loses it.
+    /// Hands over a purge of the zone named `zone` that is in effect on this node, and returns at once. `purge` is its
+    /// binary form, which the other nodes decode. Returns `None` if the node has stopped for good, because the server
+    /// is shutting down: the other nodes do not receive the purge.
     ///
-    /// The purge is sent also if the returned future is dropped. The future completes when all nodes have applied the
-    /// purge, or when the time limit of the cluster for receipts has passed.
-    fn publish(&self, zone: &str, purge: Vec<u8>, is_durable: bool) -> ReceiptsFuture;
+    /// The other nodes receive the purge also if both parts of the returned value are dropped.
+    fn publish(&self, zone: &str, purge: Vec<u8>) -> Option<PublishedPurge>;
 
     /// Returns the status of this node; `None` if it has stopped, or does not reply within two seconds. Blocks.
     fn status(&self) -> Option<PublisherStatus>;
@@ -84,6 +83,16 @@ pub struct UnconfirmedPurge {
     pub record: Option<String>,
     /// Names of the nodes that have not confirmed the purge.
     pub missing: Vec<String>,
+}
+
+/// Purge that was handed over to a [`PurgePublisher`].
+pub struct PublishedPurge {
+    /// Function that must be called once the purge survives a crash of this node (with true), or could not be saved
+    /// (with false). It does not block.
+    pub saved: Box<dyn FnOnce(bool) + Send>,
+    /// Receipts of the other nodes. The future completes when all nodes have applied the purge, or when the time limit
+    /// of the cluster for receipts has passed.
+    pub receipts: ReceiptsFuture,
 }
 
 /// Future that returns the receipts of a published purge.

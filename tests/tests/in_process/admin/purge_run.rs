@@ -1,12 +1,15 @@
 //! Tests of the execution of purges.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
 
 use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
-use myriad_store::page::{PageZone, PurgeSource};
+use myriad_store::page::{
+    PageZone, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts, PurgeSource,
+};
 
 use super::support::{ZONE, is_stale, is_stored, store, zone_of};
-use myriad_admin::purge::{PurgeResult, invalidate, run, run_all, run_in};
+use myriad_admin::purge::{PurgeResult, begin_all, begin_in, finish, invalidate, remove_key, run};
 use myriad_serve::testing::{TestSite, block_on};
 
 fn zone() -> Arc<PageZone> {
@@ -42,7 +45,8 @@ fn purge_of_a_key_takes_the_page_of_other_codings_too() {
     store(&zone, "/a", ("a.test", "/a"), "");
     store(&zone, "/a\0codings", ("a.test", "/a"), "");
     let command = PurgeCommand::hard(PurgeTarget::Keys(vec![(*b"/a").into()]));
-    let made = block_on(run_in(&zone, &command, &[], PurgeSource::Request)).expect("a purge");
+    let begun = begin_in(&zone, &command, &[]).expect("a purge");
+    let made = block_on(begun.finish(PurgeSource::Request)).expect("a purge");
     assert_eq!(made.outcome, PurgeResult::Done(2));
     assert!(!is_stored(&zone, "/a\0codings"));
 }
@@ -58,7 +62,8 @@ fn purges_from_one_origin_response_each_run_in_own_mode() {
         PurgeCommand::hard(PurgeTarget::Tags(Tags::parse(b"t"))),
         PurgeCommand::hard(PurgeTarget::Host((*b"c.test").into())),
     ];
-    block_on(run_all(&zone, &commands)).expect("purges");
+    let begun = begin_all(&zone, &commands).expect("purges");
+    block_on(finish(begun, PurgeSource::Origin)).expect("purges");
     assert!(is_stored(&zone, "/a") && is_stale(&zone, "/a"));
     assert!(!is_stored(&zone, "/b") && !is_stored(&zone, "/c"));
 }
@@ -70,4 +75,70 @@ fn invalidated_page_stays_to_stand_in_for_a_fetch_that_fails() {
     store(&zone, "/b", ("a.test", "/b"), "");
     block_on(invalidate(&zone, vec![PurgeTarget::url(b"a.test/a").expect("a URL")])).expect("a purge");
     assert!(is_stored(&zone, "/a") && is_stale(&zone, "/a") && !is_stale(&zone, "/b"));
+}
+
+/// Publisher that counts purges and sends the results of saving them.
+struct CountingPublisher {
+    published: AtomicUsize,
+    saved: mpsc::Sender<bool>,
+    is_closed: bool,
+}
+
+impl PurgePublisher for CountingPublisher {
+    fn publish(&self, _zone: &str, _purge: Vec<u8>) -> Option<PublishedPurge> {
+        if self.is_closed {
+            return None;
+        }
+        self.published.fetch_add(1, Ordering::Relaxed);
+        let saved = self.saved.clone();
+        Some(PublishedPurge {
+            saved: Box::new(move |is_saved| saved.send(is_saved).expect("the test waits")),
+            receipts: Box::pin(async { PurgeReceipts::default() }),
+        })
+    }
+
+    fn status(&self) -> Option<PublisherStatus> {
+        None
+    }
+
+    fn last_status(&self) -> Option<PublisherStatus> {
+        None
+    }
+
+    fn forget_node(&self, _node: &str) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+#[test]
+fn begun_purge_is_in_effect_published_and_saved_although_nothing_waits_for_it() {
+    let zone = zone();
+    let (saved, results) = mpsc::channel();
+    let publisher = Arc::new(CountingPublisher { published: AtomicUsize::new(0), saved, is_closed: false });
+    *zone.publisher.lock() = Some(Arc::clone(&publisher) as Arc<dyn PurgePublisher>);
+    for key in ["/a", "/b"] {
+        store(&zone, key, ("a.test", key), "");
+    }
+    let command = PurgeCommand::hard(PurgeTarget::Keys(vec![(*b"/a").into()]));
+    drop(begin_in(&zone, &command, &[]).expect("a purge"));
+    assert_eq!(publisher.published.load(Ordering::Relaxed), 1);
+    assert!(!is_stored(&zone, "/a"));
+    remove_key(&zone, b"/b".to_vec()).expect("a removal");
+    assert_eq!(publisher.published.load(Ordering::Relaxed), 2);
+    assert!(!is_stored(&zone, "/b"));
+    assert_eq!((results.recv(), results.recv()), (Ok(true), Ok(true)));
+    let pattern = PurgeCommand::hard(PurgeTarget::regex(None, b"(").expect("short"));
+    assert!(begin_in(&zone, &pattern, &[]).is_err());
+    assert_eq!(publisher.published.load(Ordering::Relaxed), 2, "a refused purge is not published");
+}
+
+#[test]
+fn purge_that_the_cluster_does_not_receive_fails() {
+    let zone = zone();
+    let (saved, _results) = mpsc::channel();
+    *zone.publisher.lock() =
+        Some(Arc::new(CountingPublisher { published: AtomicUsize::new(0), saved, is_closed: true }));
+    let result = block_on(run(&[zone], &PurgeCommand::hard(PurgeTarget::All), &[], PurgeSource::Request));
+    let text = result.err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(text.contains("only on this node"), "{text}");
 }

@@ -1,6 +1,6 @@
 //! Tests of the URL by which purges find a page.
 
-use myriad_admin::purge::{PurgeResult, run_in};
+use myriad_admin::purge::{PurgeResult, begin_in};
 use myriad_policy::{PurgeCommand, PurgeTarget};
 use myriad_store::page::PurgeSource;
 
@@ -14,7 +14,8 @@ fn page_is_purged_by_url_that_client_sent() {
     let zone = site.zone();
     let mut purged = |url: &str| {
         let command = PurgeCommand::hard(PurgeTarget::url(url.as_bytes()).expect("a URL"));
-        site.run(run_in(&zone, &command, &[], PurgeSource::Request)).expect("a purge").outcome
+        let begun = begin_in(&zone, &command, &[]).expect("a purge");
+        site.run(begun.finish(PurgeSource::Request)).expect("a purge").outcome
     };
     assert_eq!(purged("localhost/index.php"), PurgeResult::Done(0));
     assert_eq!(purged("localhost/b"), PurgeResult::Done(0));

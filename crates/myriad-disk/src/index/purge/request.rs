@@ -126,6 +126,31 @@ impl PurgeFuture {
     pub fn waiting(ticket: ValueReceiver<Result<LoggedPurge, PurgeError>>) -> Self {
         Self(PurgeFutureState::Waiting(ticket))
     }
+
+    /// Returns the future if the purge is active.
+    ///
+    /// # Errors
+    /// Returns the reason if the purge was refused: [`PurgeError::Rule`] or [`PurgeError::TooMany`].
+    pub fn if_active(mut self) -> Result<Self, PurgeError> {
+        if let PurgeFutureState::Done(end) = &mut self.0
+            && let Some(Err(PurgeError::Rule | PurgeError::TooMany)) = end
+            && let Some(Err(error)) = end.take()
+        {
+            return Err(error);
+        }
+        Ok(self)
+    }
+
+    /// Calls `observer` once the purge survives a crash (with true), or could not be logged (with false). The call
+    /// happens also if this future is dropped before, on another thread. `observer` must not block.
+    pub fn observe(&self, observer: impl FnOnce(bool) + Send + 'static) {
+        match &self.0 {
+            PurgeFutureState::Done(end) => observer(matches!(end, Some(Ok(_)))),
+            PurgeFutureState::Waiting(ticket) => {
+                ticket.observe(move |end| observer(matches!(end, Some(Ok(_)))));
+            }
+        }
+    }
 }
 
 impl Future for PurgeFuture {

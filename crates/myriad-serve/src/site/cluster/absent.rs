@@ -12,12 +12,25 @@ use super::start_error::StartError;
 #[derive(Default)]
 pub(super) struct ClusterHandle(());
 
+/// Change of nothing.
+pub(super) struct ClusterPlan;
+
 impl ClusterHandle {
     /// Does nothing.
-    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "interface of the feature `cluster`")]
-    pub(super) fn apply_config(&mut self, _: &Model, _: &Path, _: &Runtime) -> Result<(), StartError> {
-        Ok(())
+    #[expect(clippy::unnecessary_wraps, reason = "interface of the feature `cluster`")]
+    pub(super) fn start(_: &Model, _: &Path, _: &Runtime) -> Result<Self, StartError> {
+        Ok(Self(()))
     }
+
+    /// Does nothing.
+    #[expect(clippy::unused_self, clippy::unnecessary_wraps, reason = "interface of the feature `cluster`")]
+    pub(super) fn prepare(&self, _: &Model, _: &Path, _: &Runtime) -> Result<ClusterPlan, StartError> {
+        Ok(ClusterPlan)
+    }
+
+    /// Does nothing.
+    #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
+    pub(super) fn apply(&mut self, _plan: ClusterPlan) {}
 
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]

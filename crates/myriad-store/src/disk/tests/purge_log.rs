@@ -24,6 +24,28 @@ fn unlogged_purge_fails_with_error_takes_effect_and_is_logged_later() {
 }
 
 #[test]
+fn observer_of_a_purge_is_called_even_if_nothing_waits_for_the_purge() {
+    let folder = Folder::new();
+    stored(&folder);
+    let fixture = small(&folder);
+    let (results, observed) = std::sync::mpsc::channel();
+    let observed_purge = |label| {
+        let results = results.clone();
+        let purging = fixture.zone.purge(labelled(&[label]), PurgeKind::Hard);
+        purging.observe(move |is_saved| results.send(is_saved).unwrap());
+    };
+    observed_purge(1);
+    fixture.settle();
+    assert_eq!(observed.try_recv(), Ok(true));
+    let away = folder.path().with_extension("away");
+    fs::rename(folder.path(), &away).unwrap();
+    observed_purge(2);
+    fixture.settle();
+    assert_eq!(observed.try_recv(), Ok(false));
+    fs::rename(&away, folder.path()).unwrap();
+}
+
+#[test]
 fn purge_before_the_folder_could_be_used_covers_what_is_in_it() {
     let folder = Folder::new();
     stored(&folder);
