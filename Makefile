@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up try-freshness try-leaks try-optimizer try-shop build cluster-simulation dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up try-freshness try-leaks try-optimizer try-shop build cluster-simulation dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -251,6 +251,10 @@ bench-reloads: ## count lost requests and memory during 200 reloads and 20 upgra
 bench-clients: ## measure 10,000 active and 50,000 idle connections, compared with nginx (BENCH="--idle 12000")
 	@scripts/install-packages up bench
 	@$(MEASURED) && bench/many_clients.py $(BENCH)
+
+bench-cluster: ## measure 10,000 purges on three nodes and Redis under load: time, lost and unconfirmed ones (BENCH="--purges 1000")
+	@scripts/install-packages up bench
+	@$(MEASURED) && bench/cluster_purges.py $(BENCH)
 
 bench-instructions: ## count the instructions of a hit, independent of load (BENCH="--before ../old": compare with an earlier commit)
 	@scripts/install-packages up bench
