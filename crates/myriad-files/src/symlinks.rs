@@ -25,8 +25,8 @@ pub enum LinkRule {
 pub enum PathResolution {
     /// By the kernel, which follows all links.
     Free,
-    /// Component by component by the rule, after a trusted prefix of this length in bytes (`from=`). If the path is
-    /// shorter, all of it is trusted.
+    /// Component by component by the rule, after a trusted prefix of this length in bytes (`from=`), which must be a
+    /// folder. If the path is not longer, all of it is trusted, and must be a folder.
     Checked(LinkRule, usize),
 }
 

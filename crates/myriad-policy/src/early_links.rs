@@ -11,7 +11,8 @@ use memchr::memmem;
 /// Number of bytes of a page that are searched for resources to announce by early hints (103). A longer head loads
 /// slowly for other reasons.
 const READ_AT_MOST: usize = 64 << 10;
-/// Maximum number of early hints per page; browsers fetch about six resources at a time.
+/// Maximum number of resources that are taken from the HTML of a page for early hints; browsers fetch about six
+/// resources at a time. `Link` fields of the response are not counted.
 const LINKS: usize = 10;
 /// Number of bytes of a page that are searched for assets (style sheets and scripts).
 const ASSETS_READ_AT_MOST: usize = 1 << 20;

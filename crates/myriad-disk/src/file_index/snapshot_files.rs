@@ -6,7 +6,8 @@ use super::{FileIndex, FileRole, IndexedFile};
 use crate::file_labels::mark_of;
 
 impl FileIndex {
-    /// Returns the files with their positions in the eviction queue, next to evict first.
+    /// Returns the files with their positions in the eviction queue: the queue of new files, then the main queue, each
+    /// oldest first.
     pub(crate) fn in_order(&self) -> impl Iterator<Item = (&IndexedFile, EvictionPosition)> {
         self.queue.in_order()
     }

@@ -100,7 +100,8 @@ fn of_key(number: u64) -> PurgeRecord {
     PurgeRecord::Exact { number, purge: PurgeKind::Hard, keys: [7].into(), labels: [].into() }
 }
 
-/// Returns true if the log has a new purge of this key, and adopts it with this number.
+/// Adopts the purges that are new in the log, if any, as one purge [`of_key`] with the number `number` after the log's
+/// epoch. Returns true if there were any.
 fn receives(log: &mut PurgeLog, number: u64) -> bool {
     let news = log.take_news().unwrap();
     let mut numbered = PurgeSet::default();

@@ -31,8 +31,8 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     changes(facts, CheckReport::new("unannounced-changes", list));
 }
 
-/// Reports pages that changed without a purge: with their causes if the plugin determined them, otherwise with the tags
-/// of the pages.
+/// Reports pages that changed without a purge: by the descriptions of the plugin, if it has any (they include causes);
+/// otherwise by the texts before and after, and the plugin tables that each page reads (from its tags).
 fn changes(facts: &StackFacts, report: CheckReport<'_>) {
     let described =
         facts.wordpress.as_ref().map(|wordpress| wordpress.changes.as_slice()).unwrap_or_default();

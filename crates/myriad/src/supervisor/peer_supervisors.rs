@@ -133,8 +133,9 @@ impl PeerSupervisors {
         }
     }
 
-    /// Receives one message of a supervisor whose channel is readable, and stores the processes that it lists. If the
-    /// channel is closed or the message is invalid, closes the channel and marks the processes of that side as leaving.
+    /// Receives one message of a supervisor whose channel is readable, and stores the processes that it lists. Ignores
+    /// other messages, and lists that cannot be decoded. If the channel is closed or receiving fails (incomplete, too
+    /// long or unknown message), closes the channel and marks the processes of that side as leaving.
     pub(super) fn receive_message(&mut self, age: SideAge) {
         let side = self.side(age);
         let received = side.channel.as_ref().map(ControlChannel::receive);

@@ -76,7 +76,7 @@ pub(super) struct PurgeModel {
     pub(super) lifetime: u32,
     /// True once every copy of the purge was destroyed by faults.
     pub(super) is_lost: bool,
-    /// True once the purge can no longer be violated.
+    /// True once the sender has answered the purge; each purge must be answered once.
     pub(super) is_answered: bool,
 }
 
