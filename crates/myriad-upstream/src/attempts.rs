@@ -235,8 +235,8 @@ impl AttemptLog {
 }
 
 impl Drop for AttemptLog {
-    /// Records that the attempt is complete, unless a failure was recorded: the body is complete or no longer needed.
-    /// Adds the attempt to the counters of its peer.
+    /// Records the end of the attempt, unless [`AttemptLog::failed`] has recorded it: the body is complete, has failed
+    /// or is no longer needed. Adds the attempt to the counters of its peer.
     fn drop(&mut self) {
         self.update(|attempt, elapsed| {
             attempt.response_ms.get_or_insert(elapsed);

@@ -31,8 +31,8 @@ pub(crate) struct Weights {
 #[derive(Debug)]
 struct Weight {
     current: i64,
-    /// Effective weight of the peer: [`Weights::failed`] lowers it; each choice by round robin in which the peer is
-    /// usable raises it by one, up to the configured weight.
+    /// Effective weight of the peer: [`Weights::failed`] lowers it; each round robin between peers that include this
+    /// one raises it by one, up to the configured weight.
     effective: i64,
 }
 
@@ -232,10 +232,10 @@ impl PeerSelection<'_> {
         i64::from(self.peers.states[index].share(&self.peers.configs[index], self.now))
     }
 
-    /// Implements smooth round robin: adds the effective weight of each usable peer (reduced during its slow start) to
-    /// its current weight, chooses the peer with the highest, and subtracts the sum of the added weights from it. Also
-    /// raises the effective weight of each usable peer by one, up to its configured weight. `None` if `usable` is
-    /// empty.
+    /// Implements smooth round robin: adds the effective weight of each peer in `usable` (reduced during its slow
+    /// start) to its current weight, chooses the peer with the highest, and subtracts the sum of the added weights from
+    /// it. Also raises the effective weight of each of these peers by one, up to its configured weight. `None` if
+    /// `usable` is empty.
     fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let mut total = 0;
         let mut best = None;

@@ -50,7 +50,7 @@ pub enum ProbeResult {
     Failed(String),
     /// The state is unknown: the worker had no free connection for the probe.
     Unknown,
-    /// The configuration of the check is no longer in use: the check of this peer ends.
+    /// The configuration of the check is no longer in use: the task of this peer ends.
     Obsolete,
 }
 
@@ -120,9 +120,8 @@ impl Group {
         self.roster.begin_checks(rules)
     }
 
-    /// Starts a check in tasks on the current thread. The tasks stop when the group is dropped or when a newer
-    /// configuration checks the same peers; that of a peer also when the peer is removed or `probe` returns
-    /// [`ProbeResult::Obsolete`]. A task that panics is restarted.
+    /// Starts a check in tasks on the current thread. The tasks stop when the group is dropped or a newer configuration
+    /// uses the same peers; that of a peer also when the peer is removed. A task that panics is restarted.
     pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, log_health: &HealthLogger) {
         let checker = Rc::new(Checker {
             roster: Arc::downgrade(&self.roster),
@@ -144,7 +143,7 @@ impl Group {
             .collect()
     }
 
-    /// Sends a request to `peer` only, without retries.
+    /// Sends a request to `peer` only; it may be repeated on a new connection if a reused one was closed.
     ///
     /// The request is not counted as a request of the peer, and a FastCGI connection is closed after it. `pool` should
     /// not be the pool for client requests, because the port of the check may differ.
@@ -233,8 +232,8 @@ impl Checker {
         Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
-    /// Records a result, except [`ProbeResult::Unknown`], and logs a change of health; a peer that becomes healthy
-    /// starts slowly (`slow_start`) and wakes a waiting request. Returns `false` if the check of this peer must stop.
+    /// Records whether a probe passed or failed, and logs a change of health; a peer that becomes healthy starts slowly
+    /// (`slow_start`) and wakes a waiting request. Returns `false` if the check of this peer must stop.
     fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

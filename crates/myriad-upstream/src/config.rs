@@ -231,7 +231,8 @@ pub struct KeepAlive {
     /// Maximum number of idle FastCGI connections to a peer, 0 for none (`keepalive`). The limit applies to the whole
     /// process, so it should be at most half of php-fpm's children.
     pub connections: usize,
-    /// Maximum number of idle HTTP or memcached connections to a peer for each worker, 0 for none (`keepalive`).
+    /// Maximum number of idle HTTP/1 or memcached connections, and of idle HTTP/2 connections, with the same TLS
+    /// parameters to a peer for each worker, 0 for none (`keepalive`).
     pub http: usize,
     /// Maximum number of requests per connection (`keepalive_requests`).
     pub requests: u32,

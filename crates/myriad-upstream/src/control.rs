@@ -67,7 +67,7 @@ impl GroupControl {
         self.0.zone.as_ref().map(|zone| &*zone.name)
     }
 
-    /// Returns the counters of the resolver; `None` without a `resolver` or its `status_zone=`.
+    /// Returns the counters of the resolver that the group uses; `None` if it uses none, or without `status_zone=`.
     pub fn resolver_zone(&self) -> Option<Arc<ResolverZone>> {
         self.0.resolver.as_ref()?.0.zone.clone()
     }
@@ -84,7 +84,7 @@ impl GroupControl {
         Some((line.len(), most, self.0.edited.overflows.load(Relaxed)))
     }
 
-    /// Resets the counters, average times and downtime of the peers, the counters of their health checks, and the
+    /// Resets the counters, average times and past downtime of the peers, the counters of their health checks, and the
     /// number of requests that the queue rejected.
     pub fn reset_counts(&self) {
         self.0.peers().states.iter().for_each(|state| state.reset_counts());
@@ -109,9 +109,9 @@ impl GroupControl {
         snapshots
     }
 
-    /// Adds a server, which can get requests immediately, or once its name is resolved. Requires `zone`. Fails if the
-    /// group has 4096 servers, the address or a parameter is invalid, a name has no resolver, or the `state` file
-    /// cannot be written.
+    /// Adds a server. Its peers exist immediately, or once its name is resolved. Requires `zone`. Fails if the group
+    /// has 4096 servers, the address or a parameter is invalid, a name has no resolver, or the `state` file cannot be
+    /// written.
     pub fn add(&self, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let address = change.server.as_deref().unwrap_or_default();
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;

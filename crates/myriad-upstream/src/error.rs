@@ -42,11 +42,12 @@ pub enum ErrorKind {
     Connect,
     /// Connecting, the TLS handshake, sending or reading timed out (`timeout`).
     Timeout,
-    /// The origin closed the connection prematurely (`error`).
+    /// The origin closed the connection or ended its response prematurely, or refused a request that cannot be sent
+    /// again (`error`).
     Closed,
     /// An HTTP/2 connection that had answered an earlier request became silent and did not answer a PING (`error`).
     Silent,
-    /// Reading from or writing to the origin failed (`error`).
+    /// Reading from or writing to the origin, or another call on the socket, failed (`error`).
     Io,
     /// The FastCGI application rejected the request (`error`).
     Rejected,
@@ -72,7 +73,8 @@ pub enum ErrorKind {
     Limited(u16),
     /// The worker has reached its maximum number of connections to origins, or in total (`worker_connections`).
     NoConnection,
-    /// The request body was aborted or has a wrong length; this is not a failure of the origin and is never retried.
+    /// The request body was aborted, could not be read or has a wrong length; this is not a failure of the origin and
+    /// is never retried.
     RequestBody(BodyError),
 }
 

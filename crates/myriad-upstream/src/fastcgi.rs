@@ -199,8 +199,8 @@ impl BodyDecoder for FastCgi {
         Ok(false)
     }
 
-    /// Returns true only if all bytes of `Content-Length` have arrived: without a length, nothing but END_REQUEST
-    /// proves a complete body.
+    /// Returns true if the length of the body is known and no byte is missing: without a length, nothing but
+    /// END_REQUEST proves a complete body.
     fn ends_at_close(&self) -> bool {
         self.left == Some(0)
     }

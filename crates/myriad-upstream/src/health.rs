@@ -60,7 +60,7 @@ pub(crate) enum HealthVerdict {
 /// Effect of a probe's result on the state of its peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CheckOutcome {
-    /// A newer configuration checks the peer; the result is ignored.
+    /// A newer configuration uses the peer; the result is ignored.
     Superseded,
     /// The state of the peer in this check is unchanged.
     Same,

@@ -29,7 +29,8 @@ pub(crate) struct MemcachedResponseHead {
 }
 
 /// Reads the first line of a memcached response and converts it to a response head: status 200, or 404 if the key does
-/// not exist. Fails if the line exceeds `max_head` bytes or is not a valid reply for this key, or the connection fails.
+/// not exist. Fails if `max_head` bytes arrive without a line end, the line is not a valid reply for this key, or the
+/// connection fails.
 pub(crate) async fn read_head(
     link: &mut Link,
     get: &MemcachedGet,

@@ -40,7 +40,7 @@ pub struct PeerSnapshot {
     pub weight: u32,
     /// True if the peer gets requests only when no other peer is usable (`backup`).
     pub backup: bool,
-    /// True if the peer currently accepts requests: up or draining, and below `max_conns`.
+    /// True if the peer is up or draining, and below `max_conns`.
     pub available: bool,
     /// State of the peer, without regard to its number of requests.
     pub status: PeerStatus,
@@ -89,7 +89,7 @@ pub enum PeerStatus {
     Draining,
     /// The peer gets no requests because of the configuration or an order (`down`).
     Down,
-    /// The peer has failed too often and is not used for some time (`max_fails`).
+    /// The peer has failed too often and is not used for some time (`max_fails`), unless it is the only one.
     Unavailable,
     /// The peer must pass its checks first (`health_check mandatory`).
     Checking,

@@ -18,8 +18,8 @@ use crate::tls::OriginTls;
 pub struct OriginRequest {
     /// Protocol, with the encoded request head.
     pub protocol: Protocol,
-    /// Request method. A response to `HEAD` has no body; a request that is not idempotent is not repeated once it may
-    /// have reached a peer, unless [`Self::retry`] permits it (`non_idempotent`).
+    /// Request method. A response to `HEAD` has no body; a request that is not idempotent is not repeated once a peer
+    /// may have processed it, unless [`Self::retry`] permits it (`non_idempotent`).
     pub method: Method,
     /// Body of the request.
     pub body: RequestPayload,

@@ -123,8 +123,8 @@ impl ResponderDecoder {
         Self { state: State::Header, idle_records: 0, stderr: 0 }
     }
 
-    /// Removes the next event from the start of `input`; `None` if more bytes are needed. Content is split off `input`
-    /// without a copy. After an error, the connection must be closed.
+    /// Removes the next event from the start of `input`; `None` if more bytes are needed, and after END_REQUEST.
+    /// Content is split off `input` without a copy. After an error, the connection must be closed.
     pub fn decode(&mut self, input: &mut BytesMut) -> Result<Option<Event>, FastCgiError> {
         loop {
             match self.state {

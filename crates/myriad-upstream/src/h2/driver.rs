@@ -94,7 +94,8 @@ impl Driver {
         }
     }
 
-    /// Sends a PING if one is due. Returns whether the origin has not answered the last PING in time.
+    /// Sends a PING if one is due. Returns whether the origin has sent no frame in time after the last PING; false once
+    /// the connection is known to be dead.
     fn is_dead(&mut self, cx: &mut Context<'_>) -> bool {
         let now = clock::now();
         let mut next = self.shared.read_state(|state| state.liveness.next(now));

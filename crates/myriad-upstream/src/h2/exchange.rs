@@ -70,7 +70,7 @@ impl H2Exchange {
         }
     }
 
-    /// Returns the request body if no piece of it was read for sending, otherwise `None`.
+    /// Returns a streamed request body if no piece of it was read for sending, otherwise `None`.
     pub(super) fn take_unsent_body(&mut self) -> Option<RequestPayload> {
         let body = std::mem::replace(&mut self.body, RequestPayload::Empty);
         (!self.body_started).then_some(body)
