@@ -25,8 +25,8 @@ const OPEN_PER_SHARD: usize = 64;
 /// Idle time after which an entry is evicted, in milliseconds (nginx's default of `open_file_cache inactive`).
 const INACTIVE_MS: u64 = 60_000;
 
-/// Entries by path. If a path is looked up with two different [`PathResolution`]s, the second entry is stored under
-/// [`PathResolution::key`].
+/// Entries by path. If a path is looked up with several [`PathResolution`]s, the entries after the first are stored
+/// under [`PathResolution::key`].
 type Entries = HashMap<Box<[u8]>, CachedPath, RandomState>;
 
 /// Entry with the [`PathResolution`] by which it was looked up, because a path may be allowed by one and rejected by
@@ -183,7 +183,8 @@ impl FileCache {
 }
 
 impl Shard {
-    /// Returns the entry of a path that was resolved in the same way; `None` if there is none.
+    /// Returns the entry of a path that was resolved in the same way; `None` if there is none, or no entry under the
+    /// path itself.
     fn cached_entry(&self, path: &[u8], walk: PathResolution) -> Option<Arc<PathEntry>> {
         let entries = self.entries.lock();
         let first = entries.get(path)?;

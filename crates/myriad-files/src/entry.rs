@@ -245,8 +245,8 @@ impl PathEntry {
 }
 
 impl FileEntry {
-    /// Returns numbers of which at least one differs between two versions of a file: device, inode, length, and the
-    /// times of the last modification and change in seconds and nanoseconds.
+    /// Returns the numbers by which two versions of a file are distinguished: device, inode, length, and the times of
+    /// the last modification and change in seconds and nanoseconds.
     pub fn identity_parts(&self) -> [u64; 7] {
         self.identity.parts()
     }

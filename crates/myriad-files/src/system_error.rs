@@ -22,8 +22,8 @@ impl SystemError {
         Self(error.raw_os_error().filter(|number| *number > 0).unwrap_or_else(|| same_kind().raw_os_error()))
     }
 
-    /// Returns the status with which nginx responds to this error: 404 if the path does not exist or its name is too
-    /// long, 403 if access is denied or a symbolic link is rejected, otherwise 500.
+    /// Returns the status with which nginx responds to this error: 404 if the path does not exist, leads through a
+    /// file, or is too long; 403 if access is denied, and for `ELOOP` and `EMLINK` (symbolic links); otherwise 500.
     pub fn status(self) -> u16 {
         if self.is_one_of(&[Errno::NOENT, Errno::NOTDIR, Errno::NAMETOOLONG]) {
             404
