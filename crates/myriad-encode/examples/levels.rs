@@ -1,6 +1,6 @@
-//! Measures the compressed size and the shortest time of each level of each coding, for a given file or a generated
-//! page: `cargo run --release -p myriad-encode --example levels [FILE]`. The levels in `src/level.rs` are based on the
-//! results.
+//! Measures the compressed size and the shortest time of each level from 1 of each coding, for a given file or a
+//! generated page: `cargo run --release -p myriad-encode --example levels [FILE]`. The levels in `src/level.rs` are
+//! based on the results.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -30,8 +30,9 @@ pub(crate) fn compress(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> 
     Ok(out)
 }
 
-/// Returns the brotli window in bits (RFC 7932 §9.1): enough for the body, from 18 to 22. With 16 bits or fewer, the
-/// encoder uses a match finder that takes 20 ms instead of 1 ms (level 5, 40 KB) and finds fewer matches.
+/// Returns the brotli window in bits (RFC 7932 §9.1): from 18 to 22, which is enough for a body of up to 4 MB. With 16
+/// bits or fewer, the encoder uses a match finder that takes 20 ms instead of 1 ms (level 5, 40 KB) and finds fewer
+/// matches.
 fn window_bits(len: usize) -> i32 {
     (len.max(1).ilog2() as i32 + 1).clamp(18, 22)
 }

@@ -43,10 +43,10 @@ impl CompressionLevel {
     }
 }
 
-/// Maximum length in bytes of a body that is compressed with gzip at its fast level while a client waits.
+/// Maximum length in bytes of a body for which [`first_gzip_level`] returns the fast level.
 const MAX_FAST: u64 = 256 << 10;
-/// Maximum length in bytes of a body that is compressed with gzip at its lowest level while a client waits. This takes
-/// 5 ms on the thread that also serves other clients.
+/// Maximum length in bytes of a body for which [`first_gzip_level`] returns level 1. This takes 5 ms on the thread that
+/// also serves other clients.
 const MAX_LOWEST: u64 = 1 << 20;
 
 /// Returns the gzip level for a body of this length of which no compressed form exists yet, so that its first clients

@@ -31,7 +31,7 @@ enum DecoderKind {
 
 impl StreamDecoder {
     /// Creates a decoder, which returns an error after more than `max_len` output bytes. Fails if the coding is not
-    /// part of this build.
+    /// part of this build, or its decoder cannot be created.
     pub fn new(coding: Coding, max_len: u64) -> Result<StreamDecoder, ContentDecodeError> {
         let inner = match coding {
             Coding::Identity => DecoderKind::Identity,

@@ -26,7 +26,7 @@ enum EncoderKind {
 
 impl StreamEncoder {
     /// Creates a streaming encoder. Higher gzip levels than 9 count as 9. Fails if the coding is not part of this
-    /// build.
+    /// build, or its encoder cannot be created.
     pub fn new(coding: Coding, level: CompressionLevel) -> Result<StreamEncoder, EncodeError> {
         let number = level.number(coding);
         Ok(StreamEncoder(match coding {
