@@ -252,8 +252,8 @@ fn live(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Phase
 }
 
 /// Checks whether a client may make this change: writing must be enabled and [`may_change`] must permit it; otherwise
-/// returns a rejection with status 403. The body must be JSON, otherwise 415: a page of another site may send a form,
-/// but JSON only after a preflight `OPTIONS`, which is not answered.
+/// returns a rejection with status 403. `Content-Type` must be JSON, otherwise 415: a page of another site may send a
+/// form, but JSON only after a preflight `OPTIONS`, which is rejected.
 fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> Result<(), ApiRejection> {
     if !rules.write {
         return Err(ApiRejection::new(

@@ -10,7 +10,7 @@ use myriad_store::{ALTERNATIVES, Cursor};
 
 use crate::admin::coding_of;
 
-/// Number of batches (of up to 64 keys each) that one step of a scan reads, which takes some milliseconds.
+/// Maximum number of batches (of up to 64 keys each) that one step of a scan reads, which takes some milliseconds.
 const BATCHES: usize = 64;
 /// Pause between two complete scans of a cache zone, in milliseconds.
 const PAUSE_MS: u64 = 5_000;

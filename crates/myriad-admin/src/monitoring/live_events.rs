@@ -15,9 +15,9 @@ pub(super) fn parse_recent_event(kind: RecentEventKind, json: &[u8]) -> Option<A
 }
 
 impl Administrator {
-    /// Sends each tick, preceded by the purges and findings since the last one, until the requested number of ticks has
-    /// been sent (0 for no limit), the client stops reading, or the configuration is reloaded. Returns an error text if
-    /// too many clients read live events, or there are none.
+    /// Sends ticks, each preceded by the purges and findings since the last one, until the requested number of ticks
+    /// has been sent (0 for no limit), the client stops reading, or the configuration is reloaded. Returns an error
+    /// text if too many clients read live events, or there are none.
     pub(crate) fn live(&self, request: &LiveRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
         let mut ticks = 0;

@@ -172,7 +172,8 @@ pub struct PageReport {
     pub now_ms: u64,
     /// Time at which the page was stored, in milliseconds since the epoch.
     pub stored_ms: u64,
-    /// Time until which the page is fresh, in milliseconds since the epoch; 0 after a soft purge or an invalidation.
+    /// Time until which the page is fresh, in milliseconds since the epoch; 0 or a time in the past after a soft purge
+    /// or an invalidation.
     pub fresh_until_ms: u64,
     /// Time until which the headers of the page permit to serve it stale during a refresh, in milliseconds since the
     /// epoch; [`u64::MAX`] for no limit. Directives may permit more or less.
@@ -200,7 +201,7 @@ pub struct PageReport {
     pub last_modified: Option<String>,
     /// File of the page; `None` if it is in memory only.
     pub file: Option<String>,
-    /// ESI fragments of the page (`esi`), or the reason why it has none; `None` without both.
+    /// ESI fragments of the page (`esi`), and its use for known visitors; `None` if the page has no such data.
     pub esi: Option<EsiReport>,
     /// Optimized form of the page (`optimize`), or the reason why it has none; `None` before either is known, and for
     /// a page that is on disk only.

@@ -80,8 +80,8 @@ fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
     Ok(())
 }
 
-/// Returns the methods of purge requests; `None` if the first argument is not a method, or is followed by anything
-/// except `purge_all` and `from`. `on` means `PURGE`, and `BAN`, which some plugins send.
+/// Returns the methods of purge requests; `None` if the first argument is neither `on` nor a method that is followed by
+/// nothing, `purge_all` or `from`. `on` means `PURGE`, and `BAN`, which some plugins send.
 fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     if first == b"on" {
         return Some(vec!["PURGE".to_owned(), "BAN".to_owned()]);

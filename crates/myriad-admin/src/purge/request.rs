@@ -242,8 +242,8 @@ fn purge_location(exchange: &mut Exchange, rules: &PurgePlace) -> Result<PhaseSt
     ))
 }
 
-/// Returns the cache keys of a page that is purged by its key: without the port, and with the port if the request names
-/// one.
+/// Returns the cache keys of a page that is purged by its key: without the field `Host`, and with it if it differs from
+/// `$host`, for example by a port.
 fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     let mut key_with_port = key.clone();
     page_key::append_host(request, &mut key_with_port);

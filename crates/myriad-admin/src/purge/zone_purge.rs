@@ -48,8 +48,8 @@ impl ZonePurge {
         Self { effect, targets: vec![target], keys: Vec::new() }
     }
 
-    /// Returns true if all covered pages are found by labels (hashes) or cache keys; otherwise every page of the zone
-    /// must be checked.
+    /// Returns true if all covered pages are found by labels (hashes) or cache keys; otherwise the purge covers all
+    /// pages of the zone, or each page must be checked.
     pub(super) fn is_exact(&self) -> bool {
         self.targets.iter().all(PurgeTarget::is_exact)
     }

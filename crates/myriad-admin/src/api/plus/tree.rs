@@ -82,7 +82,8 @@ fn reset_object(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Result<(
     Ok(())
 }
 
-/// Returns whether a version of the API has a path. It does not check whether the named object exists.
+/// Returns false for a path that only later versions of the API have; true for all others, also for unknown paths and
+/// objects.
 fn exists(path: &[&str], version: u8) -> bool {
     match path {
         ["workers" | "license", ..] => version >= 9,

@@ -10,7 +10,7 @@ use crate::protocol::PageReport;
 pub struct TopsReport {
     /// Ranking: `requests`, `misses`, `slow`, `bytes`.
     pub by: String,
-    /// Start of the counting interval, which is at most twenty minutes long, in milliseconds since the epoch.
+    /// Start of the counting interval, which is less than thirty minutes long, in milliseconds since the epoch.
     pub since_ms: u64,
     /// End of the counting interval, in milliseconds since the epoch.
     pub to_ms: u64,
@@ -40,9 +40,9 @@ pub struct TopPage {
     /// Average duration of requests that missed the cache or were sent to an origin without a cache, in milliseconds;
     /// `None` if there were none.
     pub mean_ms: Option<f64>,
-    /// HTTP status of the last response.
+    /// HTTP status of the last response; in the rankings `misses` and `slow`, of the last one that `misses` counts.
     pub status: u16,
-    /// Time of the last response, in milliseconds since the epoch.
+    /// Time of that response, in milliseconds since the epoch.
     pub last_ms: u64,
     /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was no such response or
     /// it had no status.

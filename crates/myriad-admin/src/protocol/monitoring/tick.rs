@@ -122,8 +122,8 @@ pub struct QueueReport {
     pub asking: u32,
     /// Number of requests that wait in the queue.
     pub waiting: u64,
-    /// Current maximum number of concurrent requests to the origin, for the location whose request entered the queue
-    /// last; `None` before the first request.
+    /// Current maximum number of concurrent requests to the origin, for the location whose request arrived last; `None`
+    /// before the first request.
     pub limit: Option<u32>,
 }
 
