@@ -67,7 +67,7 @@ fn secure_link(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Resul
 }
 
 /// Appends the value of `$secure_link_expires`, as written in the link; the digest is not verified. Returns false (no
-/// value) if the link has no valid expiry time, and without `secure_link`.
+/// value) if the link has no valid expiry time, and without `secure_link` or `secure_link_md5`.
 fn expires(request: &Request, frame: &mut Frame, out: &mut Vec<u8>) -> Result<bool, EvalError> {
     let Some(SecureLink::Digested { link, .. }) = request.place().features.get() else { return Ok(false) };
     let mut value = Vec::new();

@@ -26,9 +26,9 @@ impl OccupiedSlot {
     }
 }
 
-/// Waits for a slot; returns `None` if the location has no queue, and for a subrequest while the request that caused it
-/// is in flight to an origin. `waits` is true if a client waits for the response; otherwise the request has the lowest
-/// priority.
+/// Waits for a slot; returns `None` if the location has no queue, and for a subrequest while another request of its
+/// client request is in flight to an origin. `waits` is true if a client waits for the response; otherwise the request
+/// has the lowest priority.
 ///
 /// # Errors
 ///
