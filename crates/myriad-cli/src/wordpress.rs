@@ -10,6 +10,7 @@ mod arguments;
 mod authorities;
 mod cache_plugin_files;
 mod checked_site;
+mod cluster;
 mod dashboard;
 mod dashboard_access;
 mod denied_paths;

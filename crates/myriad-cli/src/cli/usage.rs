@@ -6,8 +6,8 @@ Usage: myriad [-?hvVtTq] [-s signal] [-p prefix]
               [-e filename] [-c filename] [-g directives]
        myriad wordpress --root DIR --php SOCKET|HOST:PORT
               [--listen ADDRESS] [--name HOST]... [--prefix DIR]
-              [--user NAME] [--trusted-proxy ADDRESS]... [--set NAME=VALUE]...
-              [-tTq] [--explain URL ...]
+              [--user NAME] [--trusted-proxy ADDRESS]... [--cluster URL]...
+              [--set NAME=VALUE]... [-tTq] [--explain URL ...]
               [--domain HOST... [--email ADDRESS] [--acme-staging]]
        myriad wordpress --site 'NAMES DIR PHP [https] [NAME=VALUE]...'...
               | --sites FILE ...
@@ -87,6 +87,9 @@ myriad wordpress serves a WordPress site without a configuration file:
                 : proxy or CDN in front of Myriad whose client address, scheme
                   and host headers are trusted: an address, a network, private,
                   or cloudflare; may be repeated
+  --cluster URL : exchange purges with other machines through Valkey or Redis:
+                  redis://HOST, rediss://HOST (TLS), sentinel://HOST/MASTER; may
+                  be repeated; needs PREFIX/cluster.secret (docs/cluster.md)
   --set NAME=VALUE
                 : setting for all sites, such as search=on or disk=2g; may be
                   repeated (docs/wordpress.md has the list)

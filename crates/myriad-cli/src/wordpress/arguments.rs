@@ -65,6 +65,7 @@ fn parsed(
             | "--https-listen"
             | "--site"
             | "--trusted-proxy"
+            | "--cluster"
             | "--sites"
             | "--set"
             | "--install-object-cache" => {
@@ -88,7 +89,8 @@ fn parsed(
 }
 
 /// Options that may be given several times.
-const REPEATED: [&str; 6] = ["--domain", "--listen", "--name", "--set", "--site", "--trusted-proxy"];
+const REPEATED: [&str; 7] =
+    ["--cluster", "--domain", "--listen", "--name", "--set", "--site", "--trusted-proxy"];
 
 /// Returns an error text if an option that takes a single value is given again; `given` are the earlier options.
 fn once(name: &str, given: &mut Vec<String>) -> Result<(), String> {

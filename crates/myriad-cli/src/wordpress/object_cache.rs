@@ -72,7 +72,7 @@ impl SiteOptions {
                 done.push(format!("the object cache was installed as {}", file.display()));
             } else {
                 as_owner(option, &content, remove)?;
-                done.push(format!("no object cache of Myriad is installed in {}", content.0.display()));
+                done.push(format!("{} has no object cache of Myriad now", content.0.display()));
             }
         }
         Ok(done)

@@ -30,6 +30,8 @@ pub struct SiteOptions {
     pub(super) user: Option<String>,
     /// Networks of `--trusted-proxy`.
     pub(super) trusted_proxies: Vec<String>,
+    /// URLs of Valkey servers or Sentinels (`--cluster`); empty without a cluster.
+    pub(super) cluster: Vec<String>,
     pub(super) https: HttpsOptions,
     /// Values of `--site`, each in the form of a line in the file of `--sites`.
     pub(super) sites: Vec<String>,
@@ -149,6 +151,7 @@ impl SiteOptions {
             "--site" => self.sites.push(value),
             "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
             "--trusted-proxy" => proxies::add(&mut self.trusted_proxies, &value)?,
+            "--cluster" => self.cluster.push(value),
             "--sites" => self.sites_file = Some(value.into()),
             "--install-object-cache" => self.object_cache = Some(ObjectCacheChange::install(value)?),
             _ => self.user = Some(value),

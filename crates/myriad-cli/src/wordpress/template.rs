@@ -10,7 +10,7 @@ use super::options::SiteOptions;
 use super::prefix::{ACCESS_LOG, logs};
 use super::quoting::quoted;
 use super::site_kind::SiteKind;
-use super::{network, php_children, plugin, proxies, sites};
+use super::{cluster, network, php_children, plugin, proxies, sites};
 use crate::site_folder::SiteFolder;
 
 /// Line that starts the part of the preset which is repeated for each pool of php-fpm.
@@ -84,6 +84,7 @@ impl SiteOptions {
         let plugins = plugin::server(prefix, sites)?;
         let of_all = [
             ("proxies", proxies::directives(&self.trusted_proxies)),
+            ("cluster", cluster::block(&self.cluster, prefix)?),
             ("issuer", https.issuers(prefix)?),
             ("unknown_names", unknown_names),
             ("plugins", plugins),
@@ -341,6 +342,7 @@ mod tests {
         site.extend(checked.chosen("G", 5, false));
         let pool = owned(vec![("pool", "G"), ("php", "P"), ("php_children", "5"), ("php_names", "N;")]);
         let of_all = [
+            ("cluster", "B"),
             ("issuer", "I;"),
             ("unknown_names", "U;"),
             ("plugins", "A;"),

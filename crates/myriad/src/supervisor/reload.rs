@@ -82,7 +82,9 @@ impl Supervisor {
             }
             Err(error) => {
                 next.listeners.discard_fresh();
-                Err(vec![format!("the worker process could not be notified: {error}").into()])
+                Err(vec![
+                    format!("the configuration could not be passed to a worker process: {error}").into(),
+                ])
             }
         }
     }

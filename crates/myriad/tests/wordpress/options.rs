@@ -92,6 +92,27 @@ fn each_listen_is_an_address_and_other_options_are_given_once() {
     }
 }
 
+#[test]
+fn cluster_of_a_preset_needs_a_secret_and_no_password_in_the_url() {
+    let site = site_with_wordpress();
+    let with = |url: &str, more: &str| {
+        command(&site, &["--php", "127.0.0.1:9", "--cluster", url, more]).output().expect("a command")
+    };
+    let errors = stderr(&with("redis://127.0.0.1", "--print"));
+    assert!(errors.contains("cluster.secret: create it on one node"), "{errors}");
+    std::fs::write(site.path("cluster.secret"), "0123456789abcdef".repeat(4)).expect("written");
+    let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(site.path("cluster.secret"), owner_only).expect("a mode");
+    let errors = stderr(&with("redis://user:word@127.0.0.1", "--print"));
+    assert!(errors.contains("--cluster must not contain a password"), "{errors}");
+    let text = stdout(&with("sentinel://127.0.0.1/main", "--print"));
+    assert!(text.contains("server sentinel://127.0.0.1/main;"), "{text}");
+    let checked = stderr(&with("redis://127.0.0.1", "-t"));
+    assert!(checked.contains("test is successful"), "{checked}");
+    let errors = stderr(&with("http://127.0.0.1", "-t"));
+    assert!(errors.contains("redis://"), "{errors}");
+}
+
 /// Runs a script in a PID namespace, in which other servers of this machine are not visible. Returns `None` unless root
 /// runs the tests.
 fn alone(site: &ServerSite, script: &str) -> Option<Output> {
