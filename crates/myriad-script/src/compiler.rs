@@ -132,7 +132,8 @@ impl<C: Catalogue> Compiler<C> {
         CompiledCondition::compile(&words, &mut self.names)
     }
 
-    /// Compiles the directives of the rewrite module in a block, in order. Reports all errors together.
+    /// Compiles the directives of the rewrite module in a block, in order. Reports the errors of several directives
+    /// together.
     pub fn program(&mut self, steps: &[StepSource<'_>]) -> Result<Program, Vec<ScriptError>> {
         program::compile::program(&mut self.names, steps)
     }

@@ -31,7 +31,8 @@ struct PrefixLocation {
     text: Box<[u8]>,
     nested: Nested,
     place: PlaceId,
-    /// True for `location ^~`: if this prefix is the longest that matches, regex locations are not tried.
+    /// True for `location ^~`: if this prefix is the longest that matches, the regex locations of the same level are
+    /// not tried.
     no_regex: bool,
     /// True if the content of the location comes from an origin: a URI that lacks only the trailing slash of the prefix
     /// is then redirected.

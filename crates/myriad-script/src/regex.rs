@@ -58,8 +58,8 @@ struct CompiledRegex {
     captures: bool,
     /// Number of each named group, and the slot of its variable.
     named: Box<[(usize, u32)]>,
-    /// Index in the thread-local table of capture locations, unique in a configuration. `identity` distinguishes
-    /// expressions of different configurations with the same index.
+    /// Index in the thread-local table of capture locations, unique among the expressions of a compiler. `identity`
+    /// distinguishes expressions with the same index.
     index: usize,
     identity: u64,
 }
@@ -72,8 +72,8 @@ thread_local! {
 static IDENTITIES: AtomicU64 = AtomicU64::new(0);
 
 impl Regex {
-    /// Compiles a pattern. `slot` returns the slot of the variable of a named group; `index` must be small, and unique
-    /// within a configuration.
+    /// Compiles a pattern. `slot` returns the slot of the variable of a named group. `index` must be small; expressions
+    /// with the same index cannot reuse their capture locations while they alternate.
     pub(crate) fn compile(
         source: &str,
         caseless: bool,
@@ -212,7 +212,7 @@ impl Regex {
         }
         let place = &mut table[self.0.index];
         if place.as_ref().is_some_and(|(identity, _)| *identity != self.0.identity) {
-            // The entry belongs to another configuration; during a reload two are in use.
+            // The entry belongs to another expression, such as one of the other configuration during a reload.
             *place = None;
         }
         &mut place.get_or_insert_with(|| (self.0.identity, self.0.jit.capture_locations())).1

@@ -63,8 +63,8 @@ pub trait ValueForm {
     /// appended unchanged, because most values need no conversion.
     fn convert_appended(&self, out: &mut Vec<u8>, from: usize);
 
-    /// Returns the text that is written for a variable that does not exist for this request, and for a regex group that
-    /// did not participate in the match.
+    /// Returns the text that is written for a variable of the embedder that does not exist for this request, and for a
+    /// regex group that did not participate in the match.
     fn missing(&self) -> &[u8];
 }
 
@@ -114,7 +114,8 @@ impl Template {
         matches!(self.shape, TemplateShape::Single(_))
     }
 
-    /// Returns whether the template contains a variable of the embedder that `wanted` accepts. Maps are not followed.
+    /// Returns whether the template contains a variable of the embedder that `wanted` accepts. User variables are not
+    /// followed, neither to a map nor to a variable that they hide.
     pub fn reads(&self, wanted: impl Fn(Builtin) -> bool) -> bool {
         self.parts().iter().any(|part| matches!(part, TemplatePart::Builtin(id) if wanted(*id)))
     }
@@ -253,8 +254,8 @@ impl Template {
         result
     }
 
-    /// Appends the value to `out`, with the value of each variable and capture in the given format; values of the
-    /// embedder that are plain ([`Environment::is_plain`]) are not converted.
+    /// Appends the value to `out`, with the value of each variable and capture in the given format; computed values of
+    /// the embedder that are plain ([`Environment::is_plain`]) are not converted.
     pub fn write<E: Environment + ?Sized>(
         &self,
         env: &E,

@@ -3,7 +3,7 @@
 //! | module | content |
 //! |---|---|
 //! | `civil` | dates of the Gregorian calendar, and days since the Unix epoch |
-//! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one format written, three parsed |
+//! | `http_date` | dates of HTTP fields (RFC 9110 §5.6.7): one format written, three parsed; dates in cookies |
 //! | `log_time` | times in log lines: `$time_local`, `$time_iso8601`, the error log |
 //! | `strftime` | dates in a format that the configuration or a page (SSI) chooses (`strftime` of C) |
 //! | `rfc3339` | dates in the format of RFC 3339, such as in responses of ACME authorities |

@@ -230,7 +230,7 @@ impl Cutter {
     }
 
     /// Returns whether a well-formed tag is markup in the current state. It must contain the token of the page, if
-    /// there is one; if the declared token is invalid, no tag is markup.
+    /// there is one; if that token is empty (an invalid declaration), no tag is markup.
     fn is_markup(&self, tag: &EsiTag<'_>) -> bool {
         let has_token =
             self.token.as_deref().is_none_or(|token| !token.is_empty() && tag.get(b"token") == Some(token));

@@ -19,8 +19,8 @@ pub struct EsiDeclaration {
     pub compared: Option<Box<[u8]>>,
     /// Name of the query argument by which several fragments are requested together; `None` to request each separately.
     pub joint: Option<Box<[u8]>>,
-    /// Token that each tag must contain; other tags are text. `None` if no token is required; empty if the declared
-    /// token is invalid: then no tag is markup.
+    /// Token that each tag must contain; other tags are text. `None` if no token is required; empty if the declaration
+    /// is invalid: then no tag is markup.
     pub token: Option<Box<[u8]>>,
 }
 

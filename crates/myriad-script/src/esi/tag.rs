@@ -26,7 +26,7 @@ pub(crate) struct EsiTag<'a> {
 }
 
 impl<'a> EsiTag<'a> {
-    /// Parses a tag from its `<` to its `>`; `None` if it is not well-formed.
+    /// Parses a tag from its `<` to its `>`; `None` if it is not well-formed or has an unknown name.
     pub(crate) fn parse(text: &'a [u8]) -> Option<Self> {
         let text = text.strip_prefix(b"<")?.strip_suffix(b">")?;
         let (closes, text) = text.strip_prefix(b"/").map_or((false, text), |text| (true, text));

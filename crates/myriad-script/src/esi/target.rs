@@ -5,7 +5,8 @@ const LONGEST: usize = 2048;
 
 /// Returns the path and query of the `src` or `alt` of an ESI include, whose entities are decoded. A fragment (`#...`)
 /// is removed. Returns `None` for a URL of a host other than `host` (for any URL with a host if `host` is empty), and
-/// for a path that is longer than [`LONGEST`] or not a valid request target (RFC 9112 section 3.2.1).
+/// for a path that is longer than [`LONGEST`], starts with `//`, or is not a valid request target (RFC 9112 section
+/// 3.2.1).
 pub(crate) fn target(uri: &[u8], host: &[u8]) -> Option<Box<[u8]>> {
     let path = match scheme_length(uri) {
         0 => uri,

@@ -34,7 +34,7 @@ pub(crate) fn declare<C: Catalogue>(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Compiles a block. Reports all its errors together.
+/// Compiles a block. Reports the errors of several directives together: those of declarations, otherwise all others.
 pub(crate) fn program<C: Catalogue>(
     names: &mut NameResolver<C>,
     sources: &[StepSource<'_>],
