@@ -91,7 +91,7 @@ impl FilterSet {
         Self { bits: 0 }
     }
 
-    /// Returns the filters that do not change how a page looks and behaves.
+    /// Returns the filters that do not noticeably change how a page looks and behaves: all filters.
     pub fn safe() -> Self {
         FilterName::ALL.into_iter().fold(Self::none(), Self::with)
     }

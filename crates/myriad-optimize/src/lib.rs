@@ -1,17 +1,16 @@
 //! Page optimizer as pure functions: bytes in, bytes and a report out.
 //!
-//! [`scan`] lists the resources that a page loads. Filters make equivalent, smaller pages, style sheets and scripts;
-//! each compares its result with the original, and returns the reason if it leaves the original unchanged. Names of
-//! filters are those of mod_pagespeed where the meaning is the same. [`needed_resources`] lists what the caller
-//! fetches before [`optimize`] applies the filters to a page. [`audit`] grades a page and reports what each filter
-//! would save.
+//! [`scan`] lists the resources that a page loads. Filters make equivalent, smaller pages, style sheets and scripts.
+//! Those that remove text or combine style sheets compare the result with the original; a filter returns the reason if
+//! it leaves something unchanged that it could change. Names of filters are those of mod_pagespeed where the meaning is
+//! the same. [`needed_resources`] lists what the caller fetches before [`optimize`] applies the filters to a page.
+//! [`audit`] grades a page and reports what each filter would save.
 //!
 //! ```text
 //! page -> html::tokenize -> scan -> resources, fetched by the caller -> filters -> edits, bundles, dependencies, reports
 //! ```
 //!
-//! Pages and resources are untrusted. Sizes, numbers of tokens and nesting are limited by [`OptimizeLimits`]; work is
-//! linear in the input.
+//! Pages and resources are untrusted. Sizes, numbers of tokens and nesting are limited by [`OptimizeLimits`].
 
 #![forbid(unsafe_code)]
 

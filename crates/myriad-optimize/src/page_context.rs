@@ -123,10 +123,10 @@ impl<'a> PageContext<'a> {
         self.resource_text(url, is_script, |_| None)
     }
 
-    /// Returns the text of a resource of this site with a type for which `is_valid` is true, and the URL it was
-    /// loaded from. The encoding is UTF-8 by a byte order mark, the response, the text (`declared` returns what it
-    /// declares), or the page. The error is the reason why the text cannot be used, for example another site, a failed
-    /// request or another encoding.
+    /// Returns the text of a resource of this site with a type for which `is_valid` is true, and the URL it was loaded
+    /// from. The text is ASCII, or its encoding is UTF-8 by a byte order mark, the response, the text (`declared`
+    /// returns what it declares), or the page. The error is the reason why the text cannot be used, for example another
+    /// site, a failed request or another encoding.
     fn resource_text(
         &self,
         url: &PageUrl,

@@ -179,7 +179,7 @@ fn applies_always(tag: &HtmlTag<'_>) -> bool {
 
 /// Conditions for elements, by their first ID or class.
 pub(crate) struct PatternIndex<'f> {
-    /// Patterns by their first ID or class in lower case, or an empty text for those without both.
+    /// Patterns by their first ID, otherwise their first class, in lower case; an empty text for those with neither.
     patterns: HashMap<String, BTreeSet<&'f ElementPattern>>,
 }
 

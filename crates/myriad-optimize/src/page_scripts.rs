@@ -25,7 +25,7 @@ const FIXING_ATTRIBUTES: [&str; 10] = [
     "data-pagespeed-no-transform",
     "data-pagespeed-no-defer",
 ];
-/// Maximum number of scripts of a page that are changed; each is compared with the texts of all.
+/// Maximum number of scripts of a page; if it has more, none is changed. Each is compared with the texts of all.
 const MAX_SCRIPTS: usize = 300;
 
 /// Result of `rewrite_javascript` for a page.

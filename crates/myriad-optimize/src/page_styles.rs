@@ -12,7 +12,7 @@ use crate::html::ResourceKind;
 use crate::page_context::{OTHER_SITE, PageContext};
 use crate::style_runs::{StyleRun, StyleRuns};
 
-/// Maximum number of style sheets of a page that are changed.
+/// Maximum number of style sheets of a page; if it has more, none is changed.
 const MAX_SHEETS: usize = 300;
 /// Result of the filters for style sheets.
 pub(crate) struct StyleChanges {

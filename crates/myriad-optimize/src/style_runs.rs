@@ -86,7 +86,7 @@ pub(crate) struct StyleRuns {
     pub(crate) runs: Vec<StyleRun>,
     /// Style sheets that stay as they are, with the reasons.
     pub(crate) refused: Vec<RefusedSheet>,
-    /// Style sheets that become smaller, but are not combined, with the reasons.
+    /// Style sheets that may become smaller, but are not combined, with the reasons.
     pub(crate) separate: Vec<(String, String)>,
 }
 

@@ -16,8 +16,8 @@ pub struct SheetSource {
 impl SheetSource {
     /// Prepares a style sheet that was loaded from `url`: removes `@charset`, makes relative URLs independent of the
     /// sheet's folder, and removes white space and comments if `is_minified`. Returns an error if the sheet exceeds a
-    /// limit, is not valid or not complete, has `@namespace`, an `@charset` other than that of UTF-8 at its start, or a
-    /// relative URL that cannot be resolved or is in a custom property.
+    /// limit, is not valid or not complete, or has `@namespace` or a URL that cannot be rewritten
+    /// ([`CssRefusal::Url`]).
     pub fn prepare(
         text: &str,
         url: &PageUrl,
@@ -170,7 +170,7 @@ impl UrlMover<'_, '_> {
     }
 
     /// Returns the new text of a URL; `None` if it does not depend on the folder of the sheet. Returns an error for a
-    /// URL with escapes, and for a relative URL that cannot be resolved or is in a custom property.
+    /// URL with escapes, and for a relative URL that cannot be resolved or written, or is in a custom property.
     fn moved_url(&self, value: Option<String>, is_custom: bool) -> Result<Option<String>, CssRefusal> {
         let value = value.ok_or(CssRefusal::Url)?;
         let before_path = value.split(['/', '?', '#']).next().unwrap_or_default();

@@ -13,8 +13,8 @@ const CHARSET: &str = "@charset \"";
 const MAX_CHARSET: usize = 1024;
 
 /// Removes white space and comments that have no meaning. Comments that start with `/*!` (licenses) are retained
-/// between rules. Returns an error if the sheet exceeds a limit or cannot be split into tokens, or if the tokens of the
-/// result differ from those of the original.
+/// between rules and declarations. Returns an error if the sheet exceeds a limit or cannot be split into tokens, if the
+/// tokens of the result differ from those of the original, or if only the result starts with an `@charset` rule.
 ///
 /// ```
 /// let limits = myriad_optimize::OptimizeLimits::default();

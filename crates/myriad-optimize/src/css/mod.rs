@@ -27,7 +27,7 @@ pub enum CssRefusal {
     OpenEnd,
     /// The result would have other tokens than the original.
     Different,
-    /// An `@charset` that would be at the start without a comment before it.
+    /// An `@charset` that is not at the start, but would be there in the result.
     Charset,
     /// An `@import` that would not be at the start of the combined sheet.
     Import,

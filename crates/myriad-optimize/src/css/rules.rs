@@ -12,7 +12,8 @@ pub(crate) struct CssItem {
     pub(crate) prelude: Range<usize>,
     /// Index of the token `{` of the block; `None` without a block.
     pub(crate) block: Option<usize>,
-    /// Index of the token `;` after the item; `None` if the item has a block, or is the last item and has no `;`.
+    /// Index of the token `;` after the item; `None` if there is none: the item has a block, is `<!--` or `-->`, or is
+    /// the last.
     pub(crate) semicolon: Option<usize>,
 }
 

@@ -22,9 +22,10 @@ const KEPT: [&str; 11] = [
 ];
 
 /// Replaces runs of white space in the text of a page with one line break (if the run contains one) or space, and
-/// removes white space in tags. No text node becomes empty, so the tree stays the same. `preserving` are the elements
-/// whose white space the style sheets of the page may show as written; elements for which `is_excluded` is true stay as
-/// they are. Returns an error if the page cannot be tokenized, or if the result differs in more than white space.
+/// removes white space in start tags. No text node becomes empty, so the tree stays the same. `preserving` are the
+/// elements whose white space the style sheets of the page may show as written; elements for which `is_excluded` is
+/// true stay as they are. Returns an error if the page cannot be tokenized, or if the result differs in more than white
+/// space.
 ///
 /// ```
 /// let limits = Default::default();

@@ -12,8 +12,8 @@ pub struct ImageSize {
 /// Maximum number of segments of a JPEG file before its frame header.
 const SEGMENTS: usize = 500;
 
-/// Returns the size of a PNG, JPEG, GIF or WebP image; `None` if it is another format, is damaged, or contains data
-/// (Exif) by which browsers may show it with another size.
+/// Returns the size of a PNG, JPEG, GIF or WebP image; `None` if it is another format, its header is damaged, or Exif
+/// data is found by which browsers may show it with another size.
 pub fn image_size(bytes: &[u8]) -> Option<ImageSize> {
     let (width, height) = if bytes.starts_with(b"\x89PNG\r\n\x1a\n") {
         png(bytes)?

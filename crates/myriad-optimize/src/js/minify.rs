@@ -7,10 +7,10 @@ use crate::OptimizeLimits;
 /// Removes white space and comments that have no meaning. Line breaks are retained where a semicolon may be inserted at
 /// them (ECMAScript 2025, section 12.10). Comments with licenses are retained.
 ///
-/// Returns an error if the script is longer than `script_bytes` of the limits, is not understood, contains comments in
-/// the syntax of HTML, or may search the source of its functions for comments; also if the tokens of the result, or the
-/// line breaks between them that can have a meaning, differ from those of the original. As the grammar of ECMAScript
-/// consists of tokens and these line breaks, the syntax tree stays the same.
+/// Returns an error if the script is longer than `script_bytes` of the limits, is not understood, starts with `#!`,
+/// contains comments in the syntax of HTML, or may search the source of its functions for comments; also if the tokens
+/// of the result, or the line breaks between them that can have a meaning, differ from those of the original. As the
+/// grammar of ECMAScript consists of tokens and these line breaks, the syntax tree stays the same.
 ///
 /// ```
 /// let limits = myriad_optimize::OptimizeLimits::default();

@@ -13,7 +13,7 @@ pub enum JsRefusal {
     TooLong,
     /// It cannot be decided if the slash at this byte offset divides or starts a regular expression.
     AmbiguousSlash(usize),
-    /// The token at this byte offset is not valid or not complete.
+    /// The token at this byte offset is not valid or not complete; the length of the script if a bracket is not closed.
     Malformed(usize),
     /// Comments in the syntax of HTML, or a first line that starts with `#!`.
     HtmlComment,
