@@ -17,8 +17,8 @@ pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
     Method::Options,
 ]);
 
-/// Adds `Allow` to a 405 by which this server rejects the method (RFC 9110 section 15.5.6), unless `add_header` has
-/// added it. For a 405 of the configuration (`return 405`, `error_page`) or of an origin, the supported methods are not
+/// Adds `Allow` to a 405 by which this server rejects the method (RFC 9110 section 15.5.6), unless the head already has
+/// it. For a 405 of the configuration (`return 405`, `error_page`) or of an origin, the supported methods are not
 /// known.
 pub(super) fn add(request: &Request, answer: &ContentResponse, head: &mut ResponseText) {
     let supported = request.errors.supported;

@@ -1,4 +1,4 @@
-//! `Date` header line of responses, cached per thread and rebuilt once a second.
+//! `Date` header line of responses, cached per thread and rebuilt at most once a second.
 
 use std::cell::RefCell;
 
@@ -15,7 +15,7 @@ thread_local! {
 }
 
 /// Passes the line `Date: …` for `now` (milliseconds of the process clock) to `out`. Synchronizes the process clock
-/// with the system clock once a second.
+/// with the system clock when it rebuilds the line.
 pub(crate) fn write_date_line(now: u64, out: &mut impl FnMut(&[u8])) {
     LINE.with_borrow_mut(|line| {
         let second = now / 1000;

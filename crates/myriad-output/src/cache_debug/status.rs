@@ -19,7 +19,8 @@ pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> Option<i64> {
     }
 }
 
-/// Returns whether the cache answered without contacting the origin.
+/// Returns whether a status means that the response is a stored page that the origin has not confirmed for this
+/// request.
 pub(super) fn is_hit(status: CacheStatus) -> bool {
     matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
 }

@@ -42,8 +42,7 @@ impl Encodings {
     }
 }
 
-/// Returns whether bodies with this status are compressed, as in nginx. Others, such as redirects and 500, are sent
-/// unchanged, without `Vary` of `gzip_vary`.
+/// Returns whether bodies with this status are compressed, as in nginx. Others, such as redirects and 500, are not.
 #[inline]
 pub fn is_compressed(status: u16) -> bool {
     matches!(status, 200 | 403 | 404)

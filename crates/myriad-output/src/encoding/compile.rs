@@ -8,8 +8,8 @@ use super::settings::{EncodingSettings, GzipDisable};
 use myriad_exchange::runtime::{CodingOffer, OfferRules, SettingsCompiler};
 
 /// Returns the content codings that a location offers, with their rules. If brotli or zstd is not configured, it is
-/// offered under the same conditions as gzip (`gzip`, `gzip_types`, `gzip_min_length`): a site with compression enabled
-/// benefits from the better codings. `gzip_types` also apply if only the types of a coding are not configured.
+/// offered under the same conditions as gzip (`gzip`, `gzip_min_length`): a site with compression enabled benefits from
+/// the better codings. `gzip_types` apply if the types of a coding are not configured.
 pub fn offer(settings: &Settings, compile: &mut dyn SettingsCompiler) -> CodingOffer {
     let encoding = settings.feature::<EncodingSettings>();
     let gzip = &encoding.gzip;

@@ -81,8 +81,8 @@ impl ConversionTable {
         matches!(self, Self::Bytes(_))
     }
 
-    /// Builds the tables of both directions between two single-byte charsets. ASCII is unchanged; other bytes that are
-    /// not in `pairs` become `?`.
+    /// Builds the tables of both directions between two single-byte charsets. Of the bytes that are not in `pairs`,
+    /// ASCII is unchanged, and others become `?`.
     pub(super) fn between_bytes(pairs: &[(u8, Vec<u8>)]) -> [Self; 2] {
         let mut there = [b'?'; 256];
         for byte in 0..128u8 {

@@ -17,8 +17,8 @@ use super::rules::Ssi;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::subrequest;
 
-/// Maximum number of parts of a page (text, includes) that wait until the previous parts are sent; at this limit the
-/// page is not read further.
+/// Number of parts of a page (text, includes) waiting until the previous parts are sent, at which the page is not read
+/// further.
 const PARTS: usize = 32;
 /// Number of bytes of text in the waiting parts of a page at which the page is not read further.
 const TEXT: usize = 256 << 10;
