@@ -234,7 +234,7 @@ impl FileIndex {
         self.doomed.iter().take(count).map(|(name, (halves, _))| (*name, join_hash(*halves))).collect()
     }
 
-    /// Returns the key hashes of pages that are being replaced or removed while their former files still exist.
+    /// Returns the key hashes of pages with pending writes, and of files marked as removed but not deleted yet.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = u128> {
         let replaced = self.writes.keys();
         let doomed = self.doomed.values().map(|(halves, _)| join_hash(*halves));

@@ -301,7 +301,8 @@ impl FileStore {
         }
     }
 
-    /// Deletes up to `count` files that are marked as removed, and returns the number of deleted files.
+    /// Deletes up to `count` files that are marked as removed. Returns how many of them are gone, including those that
+    /// did not exist.
     pub(crate) fn remove_some_doomed(&self, count: usize) -> usize {
         let doomed = self.file_index.lock().first_doomed(count);
         doomed.into_iter().filter(|(name, hash)| self.remove_doomed(*name, *hash)).count()

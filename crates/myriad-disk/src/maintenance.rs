@@ -179,8 +179,7 @@ impl FolderMaintenance {
         }
     }
 
-    /// Does the maintenance while another process has the writer lease: applies purges, and drops pages whose files
-    /// were removed.
+    /// Does the maintenance without the writer lease: applies purges, and drops pages whose files were removed.
     fn maintain_without_lease(&self) {
         self.purges.maintain_without_lease();
         self.notice_removals(&mut self.rounds.lock());

@@ -266,7 +266,7 @@ impl Purges {
         self.recall_book(&book);
     }
 
-    /// Maintenance of purges while another process has the lease. Covered files count as removed here and are not
+    /// Does the maintenance of purges without the writer lease. Covered files count as removed here and are not
     /// deleted, so that this process need not retain a purge for them. Nothing may be written in their place meanwhile.
     pub(crate) fn maintain_without_lease(&self) {
         let Some(memory) = self.file_store.memory.upgrade() else { return };

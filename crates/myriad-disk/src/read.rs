@@ -16,7 +16,7 @@ pub(super) const MAX_AROUND_BODY: u64 = 256 << 20;
 /// Reason why a page file could not be read.
 #[derive(Debug)]
 pub(crate) enum ReadFailure {
-    /// The file does not exist.
+    /// The file does not exist, or contains another body than the one to read.
     Missing,
     /// The file is damaged, or of another program, version or seed.
     Invalid(FormatError),

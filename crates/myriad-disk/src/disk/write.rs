@@ -37,8 +37,8 @@ impl DiskStore {
     }
 
     /// Registers the write of a page and returns the number of the write. An earlier write of the same key and variant
-    /// is cancelled. From now on the page's former file is not read, and a purge cancels the write. Returns `None` if a
-    /// later page of the same key and variant is being written.
+    /// is cancelled. From now on a file with an earlier page of the same key and variant is not read, and a purge
+    /// cancels the write. Returns `None` if a later page of the same key and variant is being written.
     pub fn begin_write(&self, page: &PageId<'_>) -> Option<u64> {
         self.file_store.file_index.lock().writes.begin(page.hash, page.variant(), page.generation)
     }
@@ -50,7 +50,8 @@ impl DiskStore {
 
     /// Queues `job`, which writes a page of `weight` bytes, for a disk thread. If that is not possible, write `number`
     /// is unregistered, and the page's former file is marked as removed. The page is then added to the backlog if the
-    /// queue is full or another process has the lease, and otherwise, or if the backlog is full, counted as dropped.
+    /// queue is full or this process does not hold the writer lease, and otherwise, or if the backlog is full, counted
+    /// as dropped.
     pub fn queue_write(&self, page: &PageId<'_>, number: u64, weight: usize, job: Box<dyn FnOnce() + Send>) {
         let file_store = &self.file_store;
         let may_write = file_store.health.has_begun() && file_store.may_write();

@@ -5,8 +5,8 @@ use crate::index::{EvictionPosition, FileName};
 use super::{FileIndex, FileRole, IndexedFile, VariantMarker, split_hash};
 use crate::file_labels::mark_of;
 
-/// Minimum number of entries in the label table that each change of the index examines, to remove entries of files that
-/// are gone. The addition of a file with many labels examines two entries per label, so that few remain.
+/// Minimum number of entries in the label table that the addition or removal of a file examines, to remove entries of
+/// files that are gone. The addition of a file with many labels examines two entries per label, so that few remain.
 const LABEL_PAIRS_SCANNED: usize = 32;
 
 /// Number of labels (hashes by which purges find a page) that the size of a file entry in `keys_zone` includes: those

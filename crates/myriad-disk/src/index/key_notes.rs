@@ -1,8 +1,8 @@
 //! Notes about keys: the number of recent requests (`*_cache_min_uses`), and the time until which the key counts as
 //! uncacheable (hit-for-miss).
 //!
-//! The table has a fixed size. A new note replaces the least recently used note of the eight in its set. A lost or
-//! mistaken note costs only fetches, so 64 bits of a key's hash suffice to identify it.
+//! The table has a fixed size. A new note replaces the note in its set of eight whose last request or mark is oldest. A
+//! lost or mistaken note costs only fetches, so 64 bits of a key's hash suffice to identify it.
 
 const WAYS: usize = 8;
 

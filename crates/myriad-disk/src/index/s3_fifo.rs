@@ -35,7 +35,7 @@ struct EvictionSlot<T> {
     newer: u32,
     /// Index of the next slot of the same queue towards the tail (older); for a vacant slot, of the next vacant slot.
     older: u32,
-    /// Number of hits on the value since its insertion or last check for eviction, at most [`MAX_USES`].
+    /// Number of hits on the value, at most [`MAX_USES`]. Checks for eviction reduce it.
     uses: u8,
     lane: Lane,
     value: Option<T>,
@@ -44,7 +44,7 @@ struct EvictionSlot<T> {
 /// Queue that contains a value: S3-FIFO has one for new values and a main queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// Values that have not been checked for eviction since they were inserted.
+    /// Values that have not entered the main queue since they were inserted or sorted.
     New,
     /// Values that had hits when they were checked while new, or were inserted again soon after their eviction.
     Main,
@@ -55,7 +55,7 @@ pub enum Lane {
 pub struct EvictionPosition {
     /// Queue that contains the value.
     pub lane: Lane,
-    /// Number of hits on the value since its insertion or last check for eviction, at most three.
+    /// Number of hits on the value, at most three. Checks for eviction reduce it.
     pub uses: u8,
 }
 

@@ -41,7 +41,8 @@ impl<T> Default for SlotTable<T> {
 }
 
 impl<T> SlotTable<T> {
-    /// Maximum number of bytes per entry of a table that is not small, reached just after the table has grown.
+    /// Maximum number of bytes per entry of a table that is not small and had no removals, reached just after the table
+    /// has grown.
     pub const BYTES: usize = (size_of::<Option<TableEntry<T>>>() * MAX_LOAD_DENOMINATOR * GROWTH_OF)
         .div_ceil(MAX_LOAD_NUMERATOR * (GROWTH_OF - 1));
 

@@ -54,8 +54,8 @@ impl Purges {
         Some(Settling { upto, doomed, writes: file_index.writes.next(), sync: None })
     }
 
-    /// Removes obsolete purges only in memory, while another process has the lease: the log retains them until that
-    /// process has removed the files.
+    /// Removes obsolete purges only in memory, without the writer lease: the log retains them until a process with the
+    /// lease has removed the files.
     pub(super) fn settle_in_memory(&self, round: &mut PurgeRound, memory: &dyn MemoryTier) {
         if self.file_store.health.now() < round.settle_at {
             return;

@@ -171,7 +171,7 @@ impl<M: Metadata> ActivePurges<M> {
     }
 
     /// Returns the verdict of the purges of keys and labels with numbers above `since` on a page, and the purges among
-    /// them that are still counting and cover the page. With `count`, these purges count the page.
+    /// them that are still counting and cover the page. With `count`, these purges count the page ([`count_page`]).
     pub(super) fn judge_exact(
         &self,
         since: u64,
@@ -225,7 +225,7 @@ impl<M: Metadata> ActivePurges<M> {
     }
 
     /// Returns the verdict of all purges with numbers above `since` on a page. With `count`, the purges that cover the
-    /// page count it.
+    /// page count it ([`count_page`]).
     pub(super) fn judge(&self, since: u64, key: &[u8], meta: M::MetaView<'_>, count: bool) -> PurgeVerdict {
         let key_hash = (!self.keys.is_empty()).then(|| self.seed.hash(key));
         let (exact, mut covering) = self.judge_exact(since, key_hash, |each| M::labels(meta, each), false);

@@ -14,10 +14,11 @@ use super::request::{FinishedPurge, PurgeError, PurgeKind};
 use super::verdict::{PurgeVerdict, Purgeable, SoftPurgedPage};
 use crate::index::{FileName, HashedKeyRef, KeyRef, Metadata, PurgePredicate, Seed};
 
-/// Maximum number of active purges by rule. Each look-up of an object evaluates all rules that are newer than the
-/// object's last check.
+/// Number of active purges by rule from which further ones are refused; those of the log and of other processes are
+/// always activated. Each look-up of an object evaluates all rules that are newer than the object's last check.
 const MAX_RULES: usize = 1024;
-/// Maximum number of purged keys and labels that are active, about 50 bytes each.
+/// Maximum number of active purged keys and labels, about 50 bytes each, beyond which further purges are refused; those
+/// of the log and of other processes are always activated.
 const MAX_EXACT: usize = 1 << 18;
 /// Divisor of both maximum numbers of active purges: from half of them on, slow fetches are prevented from storing
 /// their pages, so that purges can be removed.

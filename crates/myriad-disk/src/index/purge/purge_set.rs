@@ -128,7 +128,8 @@ impl PurgeSet {
         exact.map(|numbers| numbers.newest()).chain(self.rules.iter().map(|rule| rule.number))
     }
 
-    /// Returns the lowest number of a purge in the set; `None` if the set is empty.
+    /// Returns the lowest number in the set, in which only the newest purge of each key and label counts; `None` if the
+    /// set is empty.
     pub fn oldest(&self) -> Option<u64> {
         self.numbers().min()
     }

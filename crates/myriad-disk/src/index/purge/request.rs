@@ -88,7 +88,7 @@ pub enum PurgeError {
     Rule,
     /// The maximum number of purges is active already. Nothing was purged.
     TooMany,
-    /// The purge is active, but could not be logged: a restart would lose it.
+    /// The purge is active, but could not be logged: a restart may lose it.
     Unlogged(io::Error),
 }
 
