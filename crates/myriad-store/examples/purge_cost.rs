@@ -3,8 +3,7 @@
 //!
 //!     cargo run --release -p myriad-store --example purge_cost [FOLDER [OBJECTS]]
 //!
-//! The folder (default: `purge-cost` in the temporary folder) will contain only the purge log, and is created and
-//! removed.
+//! The folder (default: `purge-cost` in the temporary folder) will contain no pages, and is created and removed.
 
 use std::fs::{self, File};
 use std::future::Future;

@@ -33,7 +33,7 @@ impl<M: Metadata> KeyEntry<M> {
         self.objects.iter().map(|object| u64::from(object.rough_weight())).sum()
     }
 
-    /// Returns the number of hits on the objects of this key since the last call.
+    /// Returns the number of hits on the objects of this key since the last call, counting at most three per object.
     fn take_unseen_hits(&self) -> u8 {
         self.objects.iter().map(Object::take_unseen_hits).fold(0, u8::saturating_add)
     }

@@ -59,8 +59,8 @@ impl<M: Metadata> DiskTier<M> {
     }
 
     /// Reads the object of a key from a file. A body longer than `most_in_memory` and 256 KB is left in the file.
-    /// Returns `None` if the file is missing, does not belong to the key, or cannot be used; an unusable file is
-    /// removed or quarantined.
+    /// Returns `None` if the file is missing, does not belong to the key, or cannot be used; an invalid file is
+    /// quarantined.
     pub(crate) fn read_object(
         &self,
         name: FileName,

@@ -11,7 +11,8 @@ pub struct FetchFailure(pub u16);
 /// Reason why a flight (a fetch that requests share) stopped before its body was complete.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Abort {
-    /// The writer was dropped, for example because its task was cancelled, or a page could not be read from its file.
+    /// The writer was dropped (for example because its task was cancelled), a page could not be read from its file, or
+    /// the response turned out not to be shared.
     Dropped,
     /// The origin failed while it sent the body.
     Failed(FetchFailure),

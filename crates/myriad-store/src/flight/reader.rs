@@ -15,7 +15,8 @@ use crate::{Metadata, Selection};
 pub struct FlightReader<M: Metadata> {
     flight: Arc<Flight<M>>,
     place: usize,
-    /// Set if every response matches: for readers of the request that started the fetch, and of reads from disk.
+    /// Set if every response matches: for readers of the request that started the fetch, of reads from disk, and those
+    /// of [`Self::new_reader`].
     is_leaders: bool,
 }
 

@@ -45,7 +45,7 @@ impl<M: Metadata> fmt::Debug for Flight<M> {
 ///   | | |    `-------> | Oversized -------------------> Oversized, finished
 ///   | | |              |   |
 ///   | | |              `---+--- drop, fail --> Aborted
-///   | | `-- renew, keep --> Complete (the previous body)
+///   | | `-- renew, keep --> Complete (the previous body; if a file is read, its page)
 ///   | |`--- uncacheable --> Uncacheable
 ///   | `---- fail ---------> Failed
 ///   `------ drop ---------> Aborted

@@ -11,13 +11,15 @@ use parking_lot::Mutex;
 
 use crate::page::key::CODINGS;
 
-/// Maximum number of pages whose last check is remembered, and of suspected pages; those used least recently are dropped.
+/// Maximum number of pages whose last check is remembered, of suspected pages, and of pages reported as unstable; those
+/// checked, compared or reported least recently are dropped.
 const MAX_REMEMBERED: u64 = 4096;
 /// Minimum time in milliseconds between two checks of a page.
 const CHECK_PAUSE_MS: u64 = 600_000;
 /// Time in milliseconds for which a page is suspected.
 const SUSPICION_MS: u64 = 3_600_000;
-/// Number of comparisons without a difference after which responses to visitors with known inputs are shared again.
+/// Number of comparisons in which no input that identifies visitors changed the response, after which responses to
+/// visitors with known inputs are shared again.
 const UNAFFECTED: u8 = 3;
 /// Number of comparisons without a result after which a suspected page is no longer compared.
 const UNKNOWN: u8 = 5;
@@ -275,8 +277,9 @@ impl LeakSamples {
     }
 
     /// Returns true if the response to a visitor with these inputs must not be shared without a comparison: until the
-    /// third comparison without a difference, all with inputs; later, those with an input that was in no such
-    /// comparison; and always those with a cookie or credentials that are known to change the page.
+    /// third comparison in which no input that identifies visitors changed the response, all with inputs; later, those
+    /// with an input that was in no comparison without a difference; and always those with a cookie or credentials that
+    /// are known to change the page.
     ///
     /// Once no more comparisons are permitted, only the last case applies. False for a page that is not suspected.
     pub fn withholds(&self, key: &[u8], inputs: &[RequestInput]) -> bool {

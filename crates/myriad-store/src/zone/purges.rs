@@ -218,7 +218,8 @@ impl<M: Metadata> Zone<M> {
         purges.any_since(object.generation()).then(|| purges.judge_filed(object, count))
     }
 
-    /// Returns true if a purge covers an object that is about to be stored. The caller must hold the shard's lock.
+    /// Returns true if a hard purge covers an object that is about to be stored. If a soft purge does, makes the object
+    /// stale. The caller must hold the shard's lock.
     pub(super) fn is_purged(&self, object: &Object<M>) -> bool {
         let purges = &self.inner.purges;
         purges.any_since(object.last_purge_applied())

@@ -49,8 +49,8 @@ pub struct LeakFinding {
     pub difference: String,
     /// State of the last value. Once a value is confirmed, the finding remains confirmed.
     pub state: LeakState,
-    /// Time until which the page is not stored, in milliseconds of the process clock; 0 if the page was never
-    /// quarantined. In the past once the quarantine is over.
+    /// Time until which the page is not stored, in milliseconds of the process clock; 0 if the page was not quarantined
+    /// after this finding was confirmed. In the past once the quarantine is over.
     pub until_ms: u64,
     /// Number of responses in which a value with the same description (`what`) was found.
     pub count: u64,

@@ -12,7 +12,8 @@ use super::clients::{ClientEffect, ClientLimits, ClientNetwork, network_of};
 use super::findings::{FindingId, Findings, LeakFinding, LeakState};
 use crate::page::key::CODINGS;
 
-/// Maximum number of quarantined pages, and of coincidences; those used least recently are dropped.
+/// Maximum number of quarantined pages, of pages with a confirmed value, of coincidences, and of verified pages and
+/// values; those recorded least recently are dropped.
 const MAX_REMEMBERED: u64 = 4096;
 /// Time in milliseconds for which a coincidence is remembered.
 const COINCIDENCE_MS: u64 = 3_600_000;
@@ -143,8 +144,8 @@ impl LeakRecords {
     }
 
     /// Returns true if this value may cause hit-for-miss for its page: for some seconds, requests for the page do not
-    /// wait for each other. Always true if a leak in the page was confirmed; otherwise true for at most 16 calls for a
-    /// client in an hour.
+    /// wait for each other. Always true if [`Self::confirm`] has counted a leak in the page; otherwise true for at most
+    /// 16 calls for a client in an hour.
     pub fn may_pass(&self, leak: &LeakedValue<'_>, now: u64) -> bool {
         let key = self.key(&leak.page);
         let mut state = self.state.lock();
