@@ -14,7 +14,8 @@ use crate::timeouts::Timeouts;
 /// Head of a response in the form of HTTP/1 text, so that a cached head is copied as a whole. The HTTP/2 and HTTP/3
 /// drivers parse it.
 ///
-/// The service must not write `Connection`, `Keep-Alive` and `Transfer-Encoding`; the driver does.
+/// The service must not write `Connection` (except for [`ResponseBody::Tunnel`]), `Keep-Alive` and `Transfer-Encoding`;
+/// the driver does.
 pub struct ResponseText {
     pub(crate) text: Vec<u8>,
     status: u16,

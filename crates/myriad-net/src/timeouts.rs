@@ -20,7 +20,8 @@ pub struct Timeouts {
     pub lingering_always: bool,
     /// Minimum transfer rate (`client_min_rate`).
     pub min_rate: MinRate,
-    /// `reset_timedout_connection`: if true, a connection is closed with a reset after a timeout, and for status 444.
+    /// `reset_timedout_connection`: if true, a connection is closed with a reset after a timeout while sending, and for
+    /// status 444.
     pub reset_timed_out: bool,
 }
 

@@ -97,7 +97,7 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     group
 }
 
-/// Returns the `upstream` block with this name, otherwise a cached group for the address `name`. `None` for any other
+/// Returns the configured group with this name, otherwise a cached group for the address `name`. `None` for any other
 /// text, such as a host name, which is not resolved here.
 pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
     let site = &exchange.request.site;

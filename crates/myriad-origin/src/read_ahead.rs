@@ -28,7 +28,8 @@ use crate::read_rate_limiter::ReadRateLimiter;
 pub struct ReadAheadLimits {
     /// Number of bytes read ahead in memory from which reading continues into the file, or pauses without a file.
     pub memory: u64,
-    /// Maximum number of bytes read ahead in a temporary file (`*_max_temp_file_size`); 0 disables the file.
+    /// Number of bytes written to a temporary file from which reading pauses until the client has read them
+    /// (`*_max_temp_file_size`); 0 disables the file.
     pub file: u64,
     /// If true, the response is read completely even after the client has disconnected.
     pub to_the_end: bool,

@@ -1,6 +1,6 @@
 //! Connections to peers for byte streams and datagrams that `stream` forwards.
 //!
-//! Peers are chosen as for HTTP requests, from the same groups and with the same health. Another peer is tried only
+//! Peers are chosen as for HTTP requests, but by separate groups with their own health. Another peer is tried only
 //! until a connection is established: afterwards, the peer may have processed bytes.
 
 use std::cell::Cell;

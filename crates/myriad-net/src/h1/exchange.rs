@@ -28,7 +28,7 @@ const DRAIN_MS: u64 = 30_000;
 pub(super) enum NextState {
     /// Wait for the next request, of which the buffers may contain a part already.
     KeepAlive(Box<RequestBuffers>),
-    /// Close the connection immediately.
+    /// Close the connection without waiting for the client or a refresh.
     Close,
     /// Close the connection once the work after the response (such as a cache refresh) has finished or timed out, or
     /// the client has disconnected.

@@ -51,7 +51,8 @@ impl OutgoingBody {
         Self { source, held: Bytes::new(), pace: rate.map(ResponsePacer::new), given: 0 }
     }
 
-    /// Returns true if the body is known to be complete. False for a stream until [`Self::poll_piece`] returns `None`.
+    /// Returns true if the body is known to be complete. Always false for a stream, at whose end [`Self::poll_piece`]
+    /// returns `None`.
     pub fn is_over(&self) -> bool {
         self.held.is_empty()
             && match &self.source {

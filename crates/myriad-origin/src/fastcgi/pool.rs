@@ -86,8 +86,8 @@ async fn poll_zone(
 }
 
 /// Requests the status of each php-fpm pool and records it at its peer. Returns the status by address, and the number
-/// of children that requests and idle connections of this server may occupy meanwhile. A server to which no
-/// connection can be established is omitted, unless no server is left; any other server without a valid status is an
+/// of children that requests and idle connections of this server may occupy meanwhile. A server to which connecting
+/// fails, other than by a timeout, is omitted, unless no server is left; any other server without a valid status is an
 /// error.
 async fn poll_all(
     groups: &[Arc<OriginGroup>],
@@ -141,7 +141,7 @@ async fn poll_all(
 
 /// Reason why a poll returned no php-fpm status.
 enum StatusFailure {
-    /// The connection could not be established.
+    /// Connecting failed, other than by a timeout.
     Unreachable(String),
     /// Any other failure: the worker has no free connection, or the response is invalid, incomplete or has not arrived
     /// in time.

@@ -76,8 +76,8 @@ fn regex_rewriting(
     Some(Rewriting::Regex { regex, to: compile.origin_template(to) })
 }
 
-/// Returns the rule of `proxy_redirect default`, which maps the URL of `proxy_pass` to the location. `None` if the URL
-/// contains variables or is invalid.
+/// Returns the rule of `proxy_redirect default`, which maps the URL of `proxy_pass` to the location, or to `/` if the
+/// URL has no path. `None` if the URL contains variables or is invalid.
 fn default_redirect(url: &Text, place: &HttpPlace) -> Option<Rewriting> {
     let parsed = place.url.as_ref()?;
     let constant = |text: &[u8]| Template::constant(text);

@@ -66,7 +66,7 @@ struct PendingSession {
     sid: Arc<str>,
     /// True if an unknown session is created; otherwise only a known one is updated.
     creates: bool,
-    /// Time in milliseconds after the last use at which the session is removed.
+    /// Time in milliseconds after its last response at which the session expires.
     timeout_ms: u64,
 }
 

@@ -22,7 +22,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 
 /// Minimum size in bytes of a write to the stored file, except for the last write.
 const MIN_WRITE: usize = 64 << 10;
-/// Maximum number of bytes not written to the file yet; at this limit, the origin is not read further.
+/// Number of bytes waiting to be written to the file at which the origin is not read further.
 const MAX_UNWRITTEN: usize = 1 << 20;
 
 /// Maximum number of directories created for a stored file.

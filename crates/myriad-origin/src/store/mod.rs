@@ -7,8 +7,8 @@
 //!
 //! This is not a cache: files are neither removed nor renewed, and only their path distinguishes them. Only 200
 //! responses to GET are stored. Responses for a single client (`Set-Cookie`; `private` or `no-store` in
-//! `Cache-Control`) are not stored, nor responses that depend on the request (`Authorization`, RFC 9111 section 3.5; a
-//! content coding that other clients may not accept).
+//! `Cache-Control`) are not stored, nor responses that depend on the request (`Authorization` without `public`, RFC
+//! 9111 section 3.5; a content coding that the file extension does not name).
 //!
 //! | file | content |
 //! |---|---|

@@ -40,7 +40,7 @@ pub(crate) struct StreamSession {
     pub status: Cell<u16>,
     /// TLS client hello read by `ssl_preread`; unset if it was not read or the client sent none.
     pub hello: OnceCell<PrereadHello>,
-    /// Decision of `limit_conn`; `None` before it, and if no zone counts the session.
+    /// Decision of `limit_conn`; `None` before it, and if no zone applies to the session.
     pub limited: Cell<Option<LimitStatus>>,
     pub attempts: Attempts,
     /// Traffic zone that counts the active session; `None` before the start is counted, and without `status_zone`.

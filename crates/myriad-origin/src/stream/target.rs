@@ -63,8 +63,8 @@ async fn resolve_group(session: &StreamSession, name: &str, host: &str) -> Resul
     }
 }
 
-/// Returns the cached group with this name, or creates and caches a group of the given addresses. Failures of its peers
-/// are not counted.
+/// Returns the cached group with this name, or creates and caches a group of the given addresses. Failures do not
+/// exclude its peers (`max_fails` is 0).
 fn cached_group(
     session: &StreamSession,
     name: String,
