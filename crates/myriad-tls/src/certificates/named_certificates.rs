@@ -32,7 +32,7 @@ pub struct NamedCertificates {
 
 /// Cache of recently used certificates with their keys (`ssl_certificate_cache`).
 struct CertificatePairCache {
-    /// Time in milliseconds after the last use at which a pair is removed.
+    /// Time in milliseconds after the last use after which a pair is removed when another is added.
     inactive_ms: u64,
     /// Time in milliseconds after which a pair is read from its files again.
     valid_ms: u64,

@@ -14,7 +14,7 @@ pub enum VerifyError {
     Malformed,
     /// The signature of a certificate is invalid, or its algorithm is not accepted.
     Signature,
-    /// The signature of a revocation list is wrong, or its algorithm is not accepted.
+    /// The signature of a revocation list is wrong, its algorithm is not accepted, or its issuer may not sign lists.
     RevocationListSignature,
     /// A certificate is not valid yet.
     NotYetValid,
