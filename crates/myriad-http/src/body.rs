@@ -35,7 +35,8 @@ pub enum BodyError {
     /// The client sent nothing of the request body for `client_body_timeout`, or sent it more slowly than
     /// `client_min_rate`. A timeout of an origin is [`BodyError::Origin`].
     Timeout,
-    /// The framing of the body is invalid (RFC 9112 §7).
+    /// The framing of the body is invalid (RFC 9112 §7), or in HTTP/2 and HTTP/3 its length differs from the announced
+    /// one.
     Malformed(crate::ParseError),
     /// The body exceeds a limit of this server (`client_max_body_size`).
     TooLarge,
