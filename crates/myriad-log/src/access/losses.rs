@@ -30,7 +30,8 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// Creates a loss whose reason is that too many bytes are waiting to be written; `waiting` is their number.
+    /// Creates a loss whose reason is that too many bytes are waiting to be written; `waiting` is their number in the
+    /// queue of the file.
     pub(super) fn queue_full(waiting: usize) -> Self {
         Self::of(LossReason::QueueFull(waiting))
     }

@@ -23,7 +23,7 @@ impl Default for OpenLogs {
 }
 
 struct OpenLogFile {
-    /// Open file; `None` before the path has been used `min_uses` times.
+    /// Open file; `None` before the path has been used `min_uses` times, and once the path names another file.
     file: Option<File>,
     /// Number of uses of the path since `first_ms`.
     uses: u64,
