@@ -256,7 +256,7 @@ fn blocked_section_whose_entries_were_evicted_closes_connection() {
 
 #[test]
 fn oversized_table_entry_is_refused_at_its_length_prefix() {
-    /// Returns the number of stored bytes of an instruction whose last byte is missing.
+    /// Returns the number of stored bytes of an incomplete instruction.
     fn stored_len(instruction: &[&[u8]]) -> Result<usize, Http3ErrorCode> {
         let (mut peer, mut role, mut kept) =
             (ClientUniStreams::default(), UniStreamRole::default(), Vec::new());

@@ -112,7 +112,7 @@ impl Sequence {
         frames::headers(choices, id, end, &fields)
     }
 
-    /// Calls the client: sends or cancels a request, or takes output.
+    /// Calls a function of the client, or takes output.
     fn call(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         match choices.below(10) {

@@ -145,7 +145,7 @@ impl Sequence {
         frames::headers(choices, id, end, &fields)
     }
 
-    /// Calls the server: sends a response or a reset.
+    /// Calls a function of the server, or takes output.
     fn server(&mut self, choices: &Choices) {
         let id = frames::stream(choices, &self.used);
         match choices.below(12) {

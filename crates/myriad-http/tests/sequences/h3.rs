@@ -153,7 +153,7 @@ fn fields(choices: &Choices, out: &mut Vec<u8>, expected: &mut Expected) -> bool
             let length = choices.one_of(&["0", "1000", "18446744073709551615"]);
             encoder.field(b"content-length", length.as_bytes(), &mut section);
             expected.announced = length.parse().ok();
-            // The sum of the frames may exceed the length.
+            // A length must be below 2⁶³.
             is_sound &= length != "18446744073709551615";
         }
         expected.requests = 1;

@@ -95,8 +95,8 @@ fn what_all_readers_read_alike_is_taken() {
     }
 }
 
-/// Inserts every byte value at every position of a small request: the request must be rejected, or have the same fields
-/// as the lines of its text.
+/// Inserts every byte value at every position of a small request, or replaces the byte there: the request must be
+/// rejected or incomplete, or have the same fields as the lines of its text.
 #[test]
 fn a_byte_anywhere_never_hides_a_field() {
     let base = b"POST /a HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nX: b\r\n\r\n";

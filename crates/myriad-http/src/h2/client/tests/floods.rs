@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Passes `input` to a client repeatedly, whose output is always sent. Returns the number of repetitions until the
-/// connection fails; `None` if it does not fail within `most`.
+/// Passes `input` to a client repeatedly, whose output is always sent. Returns the number of repetitions before the one
+/// that fails; `None` if none of `most` fails.
 fn patience_with(
     client: &mut Http2Client,
     most: u32,

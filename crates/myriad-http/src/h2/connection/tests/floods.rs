@@ -2,8 +2,8 @@
 
 use super::*;
 
-/// Passes `input` to a connection repeatedly, whose output is always read. Returns the number of repetitions until it
-/// fails; `None` if it does not fail within `most`.
+/// Passes `input` to a connection repeatedly, whose output is always read. Returns the number of repetitions before the
+/// one that fails; `None` if none of `most` fails.
 fn patience_with(
     connection: &mut Http2Server,
     most: u32,
