@@ -25,8 +25,8 @@ fn hanging_up(folder: &TestSocketFolder) -> Origin {
     })
 }
 
-/// Sends a request to a bad peer and then to a good peer. Returns the status, and whether the good peer sent the
-/// response.
+/// Sends a request to a group of a bad peer, which is tried first, and a good peer. Returns the status, and whether the
+/// good peer sent the response.
 fn ask_both(bad: &Origin, request: OriginRequest) -> (u16, bool) {
     let folder = TestSocketFolder::new();
     let good = good(&folder);

@@ -25,8 +25,8 @@ use tokio::task::LocalSet;
 const A: u16 = 1;
 const PATIENCE_MS: u64 = 20_000;
 
-/// Answers each query according to a script, which gets the name, the type, and the number of earlier queries. No
-/// response is sent if the script returns nothing.
+/// Answers each query according to a script, which gets the name and the number of earlier queries (`usize::MAX` over
+/// TCP). Over UDP, all responses that the script returns are sent.
 struct NameServer {
     address: SocketAddr,
     questions: Arc<AtomicUsize>,
@@ -49,7 +49,7 @@ impl ScriptedReply {
     }
 }
 
-/// Returns the configuration for this name server; results are valid for `valid_ms`, regardless of their TTL.
+/// Returns the configuration for this name server; results are valid for `valid_ms`, or for their TTL if it is `None`.
 fn by(name_server: SocketAddr, valid_ms: Option<u64>) -> ResolverConfig {
     ResolverConfig { servers: vec![name_server], valid_ms, ipv4: true, ipv6: false, zone: None }
 }

@@ -203,7 +203,7 @@ struct Authority {
 type Tls = StreamOwned<ServerConnection, TcpStream>;
 
 impl Authority {
-    /// Calls `answer` with the path of each request.
+    /// Starts a server that calls `answer` with the head of the request on each connection.
     fn new(answer: impl Fn(&str, &mut Tls) + Send + Sync + 'static) -> Self {
         let key = SigningKey::generate(AcmeKeyKind::P256).unwrap();
         let now_s = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
