@@ -1,7 +1,7 @@
 //! `myriad -t --explain`: processes one request with the compiled configuration and reports every decision.
 //!
 //! The phases that serve clients are run and report their decisions to the request's [`DecisionSink`]. They stop before
-//! any step with an effect: no origin is contacted, nothing is stored or logged.
+//! any step with an effect: no origin is contacted, nothing is stored, and no access log line is written.
 
 mod run;
 #[cfg(test)]

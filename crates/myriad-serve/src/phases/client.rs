@@ -16,7 +16,7 @@ pub(super) struct ClientRejection {
 }
 
 /// Returns the OCSP query that is required before the client's certificate can be verified (`ssl_ocsp`); `None` if none
-/// is required, or the request will be rejected anyway.
+/// is required, or if the request is for another server than the handshake, so that it is rejected.
 pub(super) fn required_status_check(exchange: &Exchange) -> Option<StatusCheck> {
     let request = &exchange.request;
     let rules = request.server().clients.as_ref().filter(|rules| rules.uses_ocsp())?;
@@ -45,7 +45,7 @@ fn now_s() -> i64 {
 }
 
 /// Returns the rejection of a request whose client may not use the selected server, or that is early data and must not
-/// be replayed; otherwise `None`. Counts missing and invalid client certificates.
+/// be replayed; otherwise `None`. Counts rejections for a missing or invalid certificate.
 pub(super) fn check_client(exchange: &Exchange) -> Option<ClientRejection> {
     let request = &exchange.request;
     let server = request.server();

@@ -12,7 +12,8 @@ const SILENCE_MS: u64 = 10_000;
 pub(super) struct StageLogger {
     /// Time of the last message for each stage, by the monotonic clock.
     last_logged_ms: [Option<u64>; 4],
-    /// Counters of the actions taken, at the start of the memory shortage; `None` outside of one.
+    /// Counters of the actions taken, at the start of the memory shortage; `None` outside of one, unless the end of the
+    /// last one was not logged.
     sums_at_start: Option<PressureSums>,
 }
 

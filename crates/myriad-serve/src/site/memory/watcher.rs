@@ -341,7 +341,8 @@ impl MemoryWatcher {
         all_gone
     }
 
-    /// Removes the limits of cache zones and stops all actions of memory pressure, because the usage is unknown.
+    /// Removes the limits of cache zones and stops all actions of memory pressure, because the memory in use is no
+    /// longer checked.
     fn remove_limits(&self, runtime: &Runtime) {
         self.subject.pressure.note(None, PressureStage::Normal);
         self.subject.encoder.set_paused(false);
