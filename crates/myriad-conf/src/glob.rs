@@ -14,8 +14,8 @@ pub(crate) fn is_pattern(path: &[u8]) -> bool {
     path.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// Returns the paths that match a pattern, sorted per folder; empty if no path matches or a folder does not exist.
-/// Fails if a folder cannot be listed for another reason.
+/// Returns the paths that match a pattern, sorted per folder; empty if none matches. Folders that do not exist are
+/// skipped. Fails if another folder in which a pattern is searched cannot be listed.
 pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {

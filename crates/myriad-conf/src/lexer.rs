@@ -19,7 +19,7 @@ pub(crate) enum Token {
     Open(Span),
     /// `}`, which closes a block.
     Close(Span),
-    /// Error for bytes that are not a token. The lexer continues after them.
+    /// Error in place of a token, after which the lexer continues.
     Bad(Diagnostic),
     Eof(Span),
 }

@@ -33,8 +33,8 @@ pub struct Node {
     pub name: Word,
     /// Arguments of the directive.
     pub args: Vec<Word>,
-    /// Directives between `{` and `}`; `None` if the directive ends with `;`. `include` is already replaced by the
-    /// included directives.
+    /// Directives between `{` and `}`; `None` without a block. `include` is already replaced by the included
+    /// directives.
     pub block: Option<Vec<Node>>,
     /// Position from the name to the last argument, without the `;` or `{`.
     pub span: Span,
@@ -60,8 +60,8 @@ pub struct ParsedConfiguration {
     pub sources: Vec<SourceFile>,
     /// Syntax errors. [`crate::build`] reports them together with its own errors.
     pub errors: Vec<Diagnostic>,
-    /// Directives without a terminating `;` or `{`, each of which is also in `errors`. The syntax tree contains them as
-    /// if `;` followed.
+    /// Directives without a terminating `;` or `{`, which is an error. The syntax tree contains them as if `;`
+    /// followed.
     pub unfinished: Vec<Span>,
     /// Directives with an invalid word. Further errors about them are consequences.
     pub damaged: Vec<Span>,

@@ -43,7 +43,8 @@ fn mark(bytes: &[u8]) -> Option<(&'static str, &'static [&'static str])> {
 }
 
 /// Returns the length of a word in typographic quotes at the start of `bytes`, and the lengths of its opening and
-/// closing quote, all in bytes. Both quotes must be of the same family and on the same line; otherwise returns `None`.
+/// closing quote, all in bytes. Both quotes must be of the same family and on the same line, and the closing quote must
+/// end a word; otherwise returns `None`.
 pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     let (opening, family) = mark(bytes)?;
     let mut at = opening.len();

@@ -39,7 +39,7 @@ pub fn render(parsed: &ParsedConfiguration, diagnostic: &Diagnostic) -> String {
 }
 
 /// Appends the further positions of a repeated diagnostic: the first [`MAX_ALSO`], grouped by file, and the number of
-/// the rest. If the diagnostics share only their cause, each position is followed by its directive or variable.
+/// the rest. If the diagnostics share only their cause, a position is followed by its text if [`name_at`] returns it.
 fn also(out: &mut String, parsed: &ParsedConfiguration, repeats: &RepeatedDiagnostics) {
     let places = &repeats.also;
     if places.is_empty() {

@@ -167,8 +167,8 @@ pub enum ServerName {
 /// `server` block.
 #[derive(Clone, Debug)]
 pub struct ServerConf {
-    /// `listen` directives; empty if the server has none, which means `*:80`, or `*:8000` if the process may not bind
-    /// port 80. In `stream`, an empty list is an error.
+    /// `listen` directives; empty if the server has none, which means `*:80`, or `*:8000` if the server is not started
+    /// by root. In `stream`, an empty list is an error.
     pub listens: Vec<ListenConf>,
     /// `server_name`: names of the server; `""` if not set.
     pub names: Vec<ServerName>,

@@ -202,7 +202,8 @@ fn range(word: &Word, ranges: bool) -> Result<(IpAddr, IpAddr), Diagnostic> {
     Ok((first, last_of(first, bits)))
 }
 
-/// Parses `192.0.2.1-192.0.2.9`; `None` for any other form. As in nginx, ranges have IPv4 addresses.
+/// Parses `192.0.2.1-192.0.2.9`; `None` for any other form, or if the last address is below the first. As in nginx,
+/// ranges have IPv4 addresses.
 fn ipv4_range(text: &[u8]) -> Option<(IpAddr, IpAddr)> {
     let (first, last) = std::str::from_utf8(text).ok()?.split_once('-')?;
     let (first, last): (Ipv4Addr, Ipv4Addr) = (first.parse().ok()?, last.parse().ok()?);

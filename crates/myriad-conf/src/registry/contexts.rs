@@ -87,7 +87,7 @@ impl BitOr for Contexts {
 }
 
 impl fmt::Display for Contexts {
-    /// Writes the names of the contexts, separated by commas.
+    /// Writes the names of the contexts, separated by commas; `nowhere` for an empty set.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names =
             Self::NAMES.iter().filter(|(context, _)| self.contains(*context)).map(|(_, name)| *name);

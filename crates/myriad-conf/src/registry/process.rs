@@ -135,8 +135,8 @@ pub(super) static ROWS: &[Directive] = &[
     ),
 ];
 
-/// Loadable modules whose directives are built in, so that `load_module` causes no warning; each with the optional
-/// feature of the binary that contains them, or an empty name.
+/// Loadable modules whose directives are built in, each with the optional feature of the binary that contains them, or
+/// an empty name.
 const BUILT_IN: [(&str, &str); 17] = [
     ("ndk_http_module", "nginx-extras"),
     ("ngx_http_brotli_filter_module", "brotli"),

@@ -111,8 +111,8 @@ fn learn(args: &Arguments<'_>) -> Result<StickyLearn, Diagnostic> {
     Ok(StickyLearn { create, lookup, zone, zone_size, timeout, at_head })
 }
 
-/// Parses the variable after `create=` or `lookup=`; the text includes the `$`. Returns an error unless it starts with
-/// `$` and has no second `$`.
+/// Parses the variable after `create=` or `lookup=`; the text includes the `$`. Returns an error unless it is `$` and a
+/// name without another `$`.
 fn variable(args: &Arguments<'_>, index: usize, parameter: &str) -> Result<Text, Diagnostic> {
     let mut text = args.text(index)?;
     text.value.drain(..=parameter.len());

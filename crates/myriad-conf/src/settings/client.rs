@@ -20,7 +20,7 @@ pub enum Lingering {
     Off,
     /// `on`: reads if more data may be in transit.
     On,
-    /// `always`: reads before every close.
+    /// `always`: reads even if no more data is expected.
     Always,
 }
 
@@ -30,9 +30,9 @@ pub enum BodyInFile {
     /// `off`: in memory if the body fits into the buffer, otherwise in a file.
     #[default]
     Off,
-    /// `clean`: always in a file, which is removed after the request.
+    /// `clean`: in a file unless it is empty; the file is removed after the request.
     Clean,
-    /// `on`: always in a file, which is not removed.
+    /// `on`: in a file unless it is empty; the file is not removed.
     On,
 }
 
@@ -105,7 +105,7 @@ pub struct ClientSettings {
     /// `keepalive_disable msie6`: true if old versions of MSIE get no persistent connection after a POST.
     pub keepalive_disable_msie6: bool,
     /// `keepalive_disable safari`: true if Safari on macOS or iOS (a `User-Agent` with `Mac OS X`) gets no persistent
-    /// connections.
+    /// HTTP/1 connections.
     pub keepalive_disable_safari: bool,
     /// `lingering_close`: condition for reading data that the client is still sending before the connection is closed.
     pub lingering_close: Lingering,

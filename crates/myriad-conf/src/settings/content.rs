@@ -91,7 +91,8 @@ pub struct ContentSettings {
     pub alias_prefix_len: Option<usize>,
     /// `index`: files to try in a directory, in order.
     pub index: Vec<Text>,
-    /// `try_files`: files to try in order, and a fallback; `None` if not set. Not inherited, as in nginx.
+    /// `try_files`: files to try in order, and a fallback; `None` if not set. Locations and `if` do not inherit it, as
+    /// in nginx.
     pub try_files: Option<TryFiles>,
     /// `error_page` directives, in source order.
     pub error_pages: Vec<ErrorPage>,

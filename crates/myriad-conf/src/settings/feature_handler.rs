@@ -13,7 +13,7 @@ pub trait HandlerPlan: Any + Debug + Send + Sync {}
 #[derive(Clone, Debug)]
 pub struct FeatureHandler {
     plan: Arc<dyn HandlerPlan>,
-    /// Pattern of the location if it is exact or a prefix, otherwise empty.
+    /// Pattern of the exact or prefix location that directly contains the directive; otherwise empty.
     pub prefix: Text,
 }
 

@@ -97,7 +97,7 @@ impl Features {
     }
 }
 
-/// Compares the features that have settings, and their settings.
+/// Compares the features that have settings, in order of first use, and their settings.
 impl PartialEq for Features {
     fn eq(&self, other: &Self) -> bool {
         self.0.len() == other.0.len()

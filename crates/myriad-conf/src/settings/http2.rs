@@ -11,7 +11,7 @@ pub struct Http2Settings {
     /// read; at most 2³¹-1.
     pub preread: u32,
     /// `http2_recv_buffer_size`: size of a worker's input buffer, in bytes; raised to two maximum frames (32,786 bytes)
-    /// if smaller.
+    /// if smaller, and reduced to 16 MB if larger.
     pub receive_buffer: u64,
     /// `http2_chunk_size`: maximum size of the data in a DATA frame to the client, in bytes, from 1 to 2²⁴-1.
     pub chunk: u32,

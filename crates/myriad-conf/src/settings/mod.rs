@@ -67,7 +67,8 @@ pub enum Handler {
         protocol: Protocol,
         /// Argument of the directive: an address, the name of an upstream group, or a URL; may contain variables.
         target: Text,
-        /// Pattern of an exact or prefix location, which the path of a URL replaces; empty for other locations.
+        /// Pattern of the exact or prefix location that directly contains the directive, which the path of a URL
+        /// replaces; otherwise empty.
         prefix: Text,
     },
 }

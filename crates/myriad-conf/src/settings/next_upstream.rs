@@ -3,17 +3,17 @@
 /// `*_next_upstream` with `_tries` and `_timeout`: conditions for retrying a request on the next server of a group.
 ///
 /// A failed connection attempt or TLS handshake can always be repeated, if its condition (`error` or `timeout`) is set.
-/// A request that was sent is only retried if its method is idempotent or `non_idempotent` is set, and if its body can
-/// be sent again.
+/// The same applies to a request that an HTTP/2 origin has refused. Any other request that was sent is only retried if
+/// its method is idempotent or `non_idempotent` is set, and if its body can be sent again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NextUpstream {
-    /// `error`: true to retry if the connection failed or could not be opened.
+    /// `error`: true to retry if the connection failed or could not be opened, or the origin refused the request.
     pub error: bool,
     /// `timeout`: true to retry if connecting, sending or receiving took too long.
     pub timeout: bool,
     /// `denied`: true if written. The condition never occurs, because no directive denies an address.
     pub denied: bool,
-    /// `invalid_header`: true to retry if the response head was invalid, empty or too large.
+    /// `invalid_header`: true to retry if the response was invalid or its head too large.
     pub invalid_header: bool,
     /// `http_500`: true to retry if the server responded with 500.
     pub http_500: bool,

@@ -32,7 +32,7 @@ const WITHOUT_EFFECT: [&str; 21] = [
 
 type TlsVersion = u8;
 
-/// Settings that `ssl_conf_command Options` changes; `None` (or false) if not mentioned.
+/// Settings that `ssl_conf_command Options` changes; `None` if not mentioned.
 #[derive(Debug, Default)]
 struct OpensslOptions {
     session_ticket: Option<bool>,
