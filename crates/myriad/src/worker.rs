@@ -105,7 +105,8 @@ struct WorkerRuntime {
     /// Relay of QUIC datagrams to and from other processes with the same sockets.
     relay: Arc<QuicRelay>,
     draining: bool,
-    /// True if the supervisor has exited: the closed channel would always be readable, so it is no longer polled.
+    /// True if the supervisor has exited or a message could not be received: the channel is no longer polled, because a
+    /// closed one would always be readable.
     orphaned: bool,
 }
 
@@ -163,9 +164,9 @@ impl WorkerRuntime {
         }
     }
 
-    /// Handles the next message of the supervisor. If the supervisor has closed the channel or the message is invalid,
-    /// starts to drain the connections. Returns an error, on which the process exits, if the first configuration is
-    /// rejected or no reply can be sent.
+    /// Handles the next message of the supervisor. If the supervisor has closed the channel or the message cannot be
+    /// received, starts to drain the connections. Returns an error, on which the process exits, if the first
+    /// configuration is rejected or no reply can be sent.
     fn handle_next_message(&mut self) -> io::Result<()> {
         if let Ok(Some(message)) = self.channel.receive() {
             self.handle(message)?;
@@ -338,8 +339,7 @@ impl WorkerRuntime {
         })
     }
 
-    /// Starts to drain the connections, unless this has been done. The process exits when the last request has
-    /// finished.
+    /// Starts to drain the connections, unless this has been done, and exits the process afterwards.
     fn drain(&mut self) {
         if std::mem::replace(&mut self.draining, true) {
             return;

@@ -14,7 +14,8 @@ use myriad_cli::pidfile::reason;
 
 impl Supervisor {
     /// Receives and handles one message of a worker whose channel is readable. If the worker has closed the channel or
-    /// the message is invalid, closes the channel; in the second case also kills the worker.
+    /// no message can be received, closes the channel; in the second case also kills the worker. A payload that cannot
+    /// be decoded is only logged.
     pub(super) fn receive_message(&mut self, pid: u32) {
         let Some(worker) = self.workers.find(pid) else { return };
         let received = worker.channel.as_ref().map(ControlChannel::receive);

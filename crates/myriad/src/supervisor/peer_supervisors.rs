@@ -157,7 +157,7 @@ impl PeerSupervisors {
     }
 
     /// Sends the older adjacent supervisor the processes of this supervisor and of the newer ones, and vice versa.
-    /// First removes processes that have exited.
+    /// First removes processes that have exited, except those of supervisors after the successor.
     pub(super) fn send_to_adjacent(&mut self, of_this: &[OwnProcess<'_>]) {
         self.older.processes.retain(ReachableProcess::is_alive);
         // Processes of later supervisors than the successor are reported only by the successor. Once it has exited,

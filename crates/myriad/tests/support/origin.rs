@@ -83,7 +83,7 @@ impl FastcgiOrigin {
         self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
     }
 
-    /// Returns whether the next response was sent completely; `None` if that is still in progress after `patience`.
+    /// Returns whether the next response was sent completely; `None` if none has ended after `patience`.
     pub(crate) fn taken_whole(&self, patience: Duration) -> Option<bool> {
         self.done.recv_timeout(patience).ok()
     }

@@ -1,4 +1,4 @@
-//! Tests that files which `.htaccess` files deny are not sent.
+//! Tests that files which `.htaccess` files deny are sent by `X-Accel-Redirect` only.
 
 use std::fs;
 use std::os::unix::fs::symlink;
