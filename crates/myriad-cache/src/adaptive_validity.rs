@@ -48,8 +48,8 @@ pub(crate) struct Fetched {
 /// without the directive, or if the response does not specify the lifetime. A page with a lifetime of at most the
 /// configured minimum is not compared and gets no history.
 ///
-/// The page is compared with the page that it replaces; if there is none, or its body is only on disk, or its status,
-/// media type or redirect target differs, the page gets a new history. Returns the check for which the page must be
+/// The page is compared with the page that it replaces; if there is none, or one of the bodies is only on disk, or
+/// status, media type or redirect target differ, the page gets a new history. Returns the check for which the page must be
 /// fetched again; `None` if no further fetch is needed.
 pub(crate) fn assess(
     exchange: &Exchange,

@@ -17,8 +17,8 @@ use myriad_exchange::exchange::{Exchange, Request};
 use myriad_store::page::write_variant;
 use myriad_store::page::{Page, PageMeta};
 
-/// Maximum time for which a slow disk delays the readers of a page that is being fetched; after it, the page is no
-/// longer written to disk.
+/// Maximum time for which a slow disk delays one piece of a page that is being fetched; after it, the page is no longer
+/// written to disk.
 const DISK_PATIENCE: Duration = Duration::from_secs(1);
 
 /// Searches the index of the disk tier for a file that may contain a page that is not in memory. Returns the step that

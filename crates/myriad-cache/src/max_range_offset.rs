@@ -1,8 +1,8 @@
 //! `*_cache_max_range_offset`: a client that requests a late part of a long file does not wait for all of it.
 
 /// Returns whether the first range of a `Range` in bytes begins at or after `offset`, or is a suffix range. An offset
-/// of 0 applies to every range, also an invalid one, and `None` to none. With any other offset, an invalid range or
-/// another unit does not count.
+/// of 0 applies to every range, also an invalid one, and `None` to none. With any other offset, another unit does not
+/// count.
 pub(crate) fn begins_beyond(range: Option<&[u8]>, offset: Option<u64>) -> bool {
     let (Some(offset), Some(range)) = (offset, range) else { return false };
     if offset == 0 {

@@ -7,8 +7,8 @@ use myriad_conf::settings::Settings;
 /// Settings of `cache_keep_assets`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssetSettings {
-    /// Time in milliseconds for which a file (style sheet, script) is retained after the last page that references it
-    /// was stored; `None` for `off`.
+    /// Retention time of a file (style sheet, script) in milliseconds; at least three quarters of it remain after the
+    /// last page that references the file was stored. `None` for `off`.
     pub keep_ms: Option<u64>,
 }
 

@@ -48,7 +48,7 @@ const MAX_WORD: usize = 96;
 /// of the page for the class was long enough ago: [`MIN_PAUSE_MS`] at first, and twice as long after each comparison
 /// without a difference, up to [`MAX_PAUSE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
-/// Minimum time in milliseconds between the first comparison of a page for a class and the second one.
+/// Minimum time in milliseconds between the first comparison of a page for a class and the first sampled one.
 const MIN_PAUSE_MS: u64 = 10_000;
 /// Maximum of [`Permission::pause_ms`] in milliseconds: from this pause on, further comparisons without a difference do
 /// not extend the pause.
@@ -61,9 +61,9 @@ const MAX_WAIT: Duration = Duration::from_secs(5);
 /// Permission for a class of visitors to get a version of a stored page.
 #[derive(Clone, Copy)]
 struct Permission {
-    /// Time of the request that caused the last comparison, in milliseconds since the epoch.
+    /// Time of the last request that caused a comparison or was sampled for one, in milliseconds since the epoch.
     compared_ms: u64,
-    /// Minimum time until the next comparison, in milliseconds.
+    /// Minimum time until the next sampled comparison, in milliseconds.
     pause_ms: u64,
 }
 

@@ -55,8 +55,8 @@ pub(crate) struct Cutting {
     cutter: Cutter,
     collected: HoleCollector,
     declaration: EsiDeclaration,
-    /// Reason why the page is not for known visitors, or must be compared: that of the origin, or a rejected include.
-    /// `None` if there is none.
+    /// Reason why the page is not for known visitors, or must be compared: that of the origin, or that an include was
+    /// rejected or a tag is not closed. `None` if there is none.
     why: Option<Box<[u8]>>,
 }
 

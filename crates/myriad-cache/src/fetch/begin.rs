@@ -211,7 +211,7 @@ fn begin(
 }
 
 /// Returns whether the origin can confirm the stored page by a 304: `*_cache_revalidate` or `cache_rfc9111` is on, and
-/// the page has an entity tag or a modification date.
+/// the page has a validator of the origin ([`conditions`]).
 fn is_confirmable(page: &Page, cache: &CachePlace) -> bool {
     cache.rules.revalidate && !conditions(page).is_empty()
 }

@@ -63,8 +63,8 @@ pub(crate) struct Inner<M: Metadata> {
     purge_sweep: Mutex<Option<(u64, usize, u32)>>,
     /// Number up to which purges by rule have been checked against all objects in memory.
     swept_purges: AtomicU64,
-    /// Number of calls of [`Zone::evict_one`] so far. Its low bits are the shard that an eviction examines if it has no preferred shard,
-    /// and compares with the preferred one otherwise.
+    /// Number of calls of [`Zone::evict_one`] so far. Its low bits are the shard that an eviction examines if it has no
+    /// preferred shard, and compares with the preferred one otherwise.
     evict_next: AtomicUsize,
     /// Position at which the next [`Zone::sweep`] continues: shard and slot.
     sweep_next: Mutex<(usize, u32)>,

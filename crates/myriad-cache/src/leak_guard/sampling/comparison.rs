@@ -40,7 +40,8 @@ struct RunningComparison {
 }
 
 impl RunningComparison {
-    /// Begins a comparison; `None` if another one is in progress for the page, or if the page is not suspected.
+    /// Begins a comparison; `None` if another one is in progress for the page, the page is not suspected, or no more
+    /// comparisons are permitted.
     fn begin(exchange: &Exchange, cache: &CachePlace, inputs: Vec<RequestInput>) -> Option<Self> {
         let key = &exchange.request.cache.key;
         let zone = Arc::clone(&cache.zone);

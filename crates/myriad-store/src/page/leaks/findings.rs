@@ -8,7 +8,7 @@ const MAX_FINDINGS: usize = 256;
 /// State of a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LeakState {
-    /// The response was not stored. The value was not verified yet, or cannot be verified.
+    /// The value was not verified yet, or cannot be verified. If a fetch found it, the response was not stored.
     Suspected,
     /// The response to a request without the value was not complete, or had another status: it shows nothing.
     Unverified,
