@@ -49,8 +49,8 @@ pub(crate) struct Fetched {
 /// configured minimum is not compared and gets no history.
 ///
 /// The page is compared with the page that it replaces; if there is none, or one of the bodies is only on disk, or
-/// status, media type or redirect target differ, the page gets a new history. Returns the check for which the page must be
-/// fetched again; `None` if no further fetch is needed.
+/// status, media type or redirect target differ, the page gets a new history. Returns the check for which the page must
+/// be fetched again; `None` if no further fetch is needed.
 pub(crate) fn assess(
     exchange: &Exchange,
     cache: &CachePlace,

@@ -41,8 +41,8 @@ pub struct CacheSettings {
     pub min_uses: u64,
     /// Conditions (`*_cache_bypass`): the cache is not read if any value is neither empty nor `0`.
     pub bypass: Vec<Text>,
-    /// Conditions (`*_cache_share`): a GET, HEAD or POST request that its method, `*_cache_bypass` or `*_no_cache`
-    /// excludes uses the cache if any value is neither empty nor `0`.
+    /// Conditions (`*_cache_share`): a GET, HEAD or POST request that its method or `*_cache_bypass` excludes uses the
+    /// cache, and `*_no_cache` does not apply to it, if any value is neither empty nor `0`.
     pub share: Vec<Text>,
     /// Conditions (`*_no_cache`): the response is not stored if any value is neither empty nor `0`.
     pub no_cache: Vec<Text>,

@@ -25,7 +25,7 @@ use crate::page;
 
 /// Time for which browsers and the zone store a bundle, in milliseconds. Its name changes with its content.
 const VALID_MS: u64 = 365 * 86_400_000;
-/// Time for which a bundle remains in memory after the last optimized page that named it, in milliseconds.
+/// Minimum time for which a bundle remains in memory after the last optimized page that named it, in milliseconds.
 const RETAINED_MS: u64 = 600_000;
 /// Divisor of a zone's memory limit: maximum size of its bundles that are in the table.
 const MEMORY_PART: usize = 8;

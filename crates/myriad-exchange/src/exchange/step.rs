@@ -53,7 +53,7 @@ pub type StepFuture<'a, T = PhaseStep> = Pin<Box<dyn Future<Output = T> + 'a>>;
 /// request.
 ///
 /// It owns the results computed before the wait, so that they need not be computed again. Dropping it without waiting
-/// has no effect.
+/// abandons the operation.
 pub trait PendingStep<T = PhaseStep> {
     /// Waits for the operation and returns how the request continues.
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_, T>;

@@ -144,8 +144,8 @@ fn server_addr(request: &Request, out: &mut Vec<u8>) -> bool {
     true
 }
 
-/// Appends the port of the listener, or 443 if a trusted proxy reports that the client used https; nothing for a Unix
-/// socket. Always returns true, as variables require.
+/// Appends 443 if a trusted proxy reports that the client used https, otherwise the port of the listener (nothing for a
+/// Unix socket). Always returns true, as variables require.
 fn server_port(request: &Request, out: &mut Vec<u8>) -> bool {
     if request.is_forwarded_https() {
         number(out, 443);
