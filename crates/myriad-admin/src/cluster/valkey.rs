@@ -275,6 +275,11 @@ impl CommandConnection {
                 write.arg(self.keys.members()).arg(&self.node).arg(record);
                 self.write(&write).await
             }
+            ClusterCommand::ForgetMember { node, record } => {
+                let mut write = cmd("HSET");
+                write.arg(self.keys.members()).arg(node.as_str()).arg(record);
+                self.write(&write).await
+            }
             ClusterCommand::RemoveMember { node } => {
                 let mut write = cmd("HDEL");
                 write.arg(self.keys.members()).arg(node.as_str());

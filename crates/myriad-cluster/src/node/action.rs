@@ -99,6 +99,13 @@ pub enum ClusterCommand {
         /// The value.
         record: Vec<u8>,
     },
+    /// `HSET members node record` for another node, which an administrator has removed. Reply: `Written`.
+    ForgetMember {
+        /// Name of the member.
+        node: NodeName,
+        /// The value.
+        record: Vec<u8>,
+    },
     /// `HDEL members node`. Reply: `Written`.
     RemoveMember {
         /// Name of the member.
@@ -176,6 +183,7 @@ pub struct PurgeAnswer {
 pub struct MissingReceipt {
     /// The member.
     pub node: NodeName,
-    /// True if the member has not renewed its member record either.
+    /// True if the member has not renewed its member record for [`super::NodeTimings::detection_ms`]. The answer does not
+    /// wait for such members.
     pub is_silent: bool,
 }

@@ -36,6 +36,7 @@ impl ClusterNode {
         now: ClockMs,
     ) {
         self.counters.purges_requested += 1;
+        self.upkeep.note_change();
         let is_too_large = body.len() > MAX_PURGE_BYTES;
         if is_too_large || self.outbox.is_full() {
             if is_too_large {
@@ -60,6 +61,7 @@ impl ClusterNode {
     /// Replaces all own purges that wait for the log, and one more, by a purge of everything. This node applies it, too,
     /// once it is in the log: the replaced purges need not be durable here.
     fn purge_everything(&mut self, request: Option<(PurgeTicket, ClockMs)>, now: ClockMs) {
+        self.upkeep.note_change();
         for replaced in self.outbox.take_unsent() {
             self.answer_removed(&replaced, now);
         }
@@ -354,7 +356,7 @@ impl ClusterNode {
                 && self.members.expected().all(|(node, _)| own.receipts.contains(node));
             let is_due = own.answer_due_at.is_some_and(|due_at| due_at <= now);
             let is_finished = is_confirmed && own.save != SaveState::Waiting;
-            if is_finished || is_due {
+            if is_finished || is_due || self.is_wait_useless(own, now) {
                 let answer = self.answer(own, now);
                 if let Some(ticket) = self.outbox.take_answer(key) {
                     self.actions.push_back(ClusterAction::Answer { ticket, answer });
@@ -367,8 +369,20 @@ impl ClusterNode {
         }
     }
 
+    /// Returns true if only silent members have not confirmed a purge: no receipt is expected within its time.
+    fn is_wait_useless(&self, own: &OwnPurge, now: ClockMs) -> bool {
+        let silent_ms = self.settings.timings.detection_ms;
+        (own.record.is_some() || self.link == LinkState::Disconnected)
+            && own.save != SaveState::Waiting
+            && self.members.is_known()
+            && self
+                .members
+                .expected()
+                .all(|(node, _)| own.receipts.contains(node) || self.members.is_silent(node, silent_ms, now))
+    }
+
     fn answer(&self, own: &OwnPurge, now: ClockMs) -> PurgeAnswer {
-        let silent_ms = self.settings.timings.silent_ms;
+        let silent_ms = self.settings.timings.detection_ms;
         let missing = |(node, _): (&NodeName, _)| {
             let is_silent = self.members.is_silent(node, silent_ms, now);
             (!own.receipts.contains(node)).then(|| MissingReceipt { node: node.clone(), is_silent })

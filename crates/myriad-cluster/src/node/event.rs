@@ -60,7 +60,8 @@ pub enum ClusterEvent {
         /// The reply.
         reply: CommandReply,
     },
-    /// An administrator removes a member that will not return.
+    /// An administrator removes a member that will not return. If it runs nevertheless, it notices that, makes its pages
+    /// stale, and joins again.
     Forget(NodeName),
     /// The process stops. The node sends what it can within two seconds, then returns
     /// [`super::ClusterAction::Stopped`].
@@ -95,7 +96,7 @@ pub enum CommandReply {
     },
     /// Reply to `ReadMembers`: names and values of all fields. Names that are not valid names of nodes are left out.
     Members(Vec<(NodeName, Vec<u8>)>),
-    /// The write was executed (`WriteMember`, `RemoveMember`, `SendReceipt`, `Trim`).
+    /// The write was executed (`WriteMember`, `ForgetMember`, `RemoveMember`, `SendReceipt`, `Trim`).
     Written,
     /// Valkey refused the command.
     Failed(CommandError),

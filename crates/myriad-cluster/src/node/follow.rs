@@ -265,7 +265,8 @@ impl ClusterNode {
         self.search.is_catching_up = true;
     }
 
-    fn expire_everything(&mut self, reason: ExpiryReason) -> BatchNumber {
+    /// Makes all pages stale, and returns the number of the action.
+    pub(super) fn expire_everything(&mut self, reason: ExpiryReason) -> BatchNumber {
         self.counters.everything_expired += 1;
         if reason != ExpiryReason::NoPosition || self.has_pages {
             self.log(ClusterMessage::EverythingExpired(reason));

@@ -54,6 +54,8 @@ pub(super) struct UnconfirmedAppend {
 pub struct ClusterNode {
     pub(super) settings: NodeSettings,
     pub(super) start: StartId,
+    /// Generation in the member record; 0 until the list of members was read.
+    pub(super) generation: u64,
     pub(super) boot: [u8; 16],
     pub(super) has_pages: bool,
     pub(super) random: fastrand::Rng,
@@ -96,6 +98,7 @@ impl ClusterNode {
             stored.as_ref().filter(|stored| stored.boot == boot).and_then(|stored| stored.fresh_at);
         let mut node = Self {
             start,
+            generation: 0,
             boot,
             has_pages,
             random: fastrand::Rng::with_seed(seed),
@@ -162,9 +165,9 @@ impl ClusterNode {
                 }
             }
             ClusterEvent::Forget(node) => {
-                if self.members.forget(&node, now) {
-                    self.remove_member(node, now);
-                }
+                self.members.forget(&node, now);
+                self.outbox.change_all();
+                self.write_removals(now);
             }
             ClusterEvent::Shutdown { is_leaving } => self.upkeep.begin_shutdown(is_leaving, now),
             ClusterEvent::Tick => {}
@@ -269,6 +272,7 @@ impl ClusterNode {
         self.commands.clear();
         self.append = None;
         self.tail = None;
+        self.outbox.change_all();
     }
 
     /// Requires new connections.

@@ -22,8 +22,18 @@ struct OtherMember {
     executed_after: Option<ClockMs>,
     /// Time before which every purge requested on the member is in the log; `None` if unknown.
     complete_to: Option<ClockMs>,
-    /// True once the member was silent for too long and does not count any more.
+    /// True once the member was silent for too long, or an administrator has removed it, and it does not count any more.
     is_removed: bool,
+    /// Removal by an administrator; `None` once the member has joined again.
+    removal: Option<MemberRemoval>,
+}
+
+/// Removal of a member by an administrator.
+#[derive(Debug)]
+struct MemberRemoval {
+    record: MemberRecord,
+    /// True if the list of members must have the record at the next opportunity.
+    must_write: bool,
 }
 
 impl OtherMember {
@@ -48,6 +58,9 @@ impl MemberTable {
 
     /// Handles the record of one member in the reply to a request that was sent at `sent_at`.
     pub(super) fn observe(&mut self, node: &NodeName, record: MemberRecord, sent_at: ClockMs, now: ClockMs) {
+        if record.state == MemberState::Removed {
+            return self.observe_removal(node, record, sent_at, now);
+        }
         let previous_read = self.read_at;
         let Some(member) = self.members.get_mut(node) else {
             // A record that the previous reply did not have: all purges of this member are newer than that request.
@@ -58,10 +71,18 @@ impl MemberTable {
                 changed_at: now,
                 shown_at: sent_at,
                 is_removed: false,
+                removal: None,
             };
             self.members.insert(node.clone(), member);
             return;
         };
+        if let Some(removal) = &mut member.removal {
+            if record.is_ended_by(&removal.record) {
+                removal.must_write = true; // a delayed write has replaced the removal
+                return;
+            }
+            member.removal = None;
+        }
         let is_same_lifetime = member.record.start == record.start;
         if is_same_lifetime && record.counter < member.record.counter {
             return; // a delayed write replaced a newer record for a moment
@@ -90,6 +111,32 @@ impl MemberTable {
         member.is_removed = false;
     }
 
+    /// Handles the record of a removal in the reply to a request that was sent at `sent_at`.
+    fn observe_removal(&mut self, node: &NodeName, record: MemberRecord, sent_at: ClockMs, now: ClockMs) {
+        let removal = MemberRemoval { record: record.clone(), must_write: false };
+        let Some(member) = self.members.get_mut(node) else {
+            let member = OtherMember {
+                record,
+                changed_at: now,
+                shown_at: sent_at,
+                executed_after: None,
+                complete_to: None,
+                is_removed: true,
+                removal: Some(removal),
+            };
+            self.members.insert(node.clone(), member);
+            return;
+        };
+        member.shown_at = sent_at;
+        if member.record.is_ended_by(&record) {
+            if !member.is_removed {
+                member.changed_at = now;
+            }
+            member.is_removed = true;
+            member.removal = Some(removal);
+        }
+    }
+
     /// Completes the handling of a reply to a request that was sent at `sent_at`.
     pub(super) fn end_reply(&mut self, sent_at: ClockMs) {
         self.read_at = Some(sent_at);
@@ -116,20 +163,35 @@ impl MemberTable {
                 removed.push(node.clone());
             }
         }
-        self.members.retain(|_, member| !(member.is_removed && is_old(member)));
         removed
     }
 
-    /// Removes a member; returns false if it is not a member.
-    pub(super) fn forget(&mut self, node: &NodeName, now: ClockMs) -> bool {
-        match self.members.get_mut(node) {
-            Some(member) if !member.is_removed => {
-                member.is_removed = true;
-                member.changed_at = now;
-                true
-            }
-            _ => false,
+    /// Deletes members that were removed at least `remove_ms` ago from the table, and returns the names of those that an
+    /// administrator removed: their records are in the list of members.
+    pub(super) fn delete_removed(&mut self, remove_ms: u64, now: ClockMs) -> Vec<NodeName> {
+        let is_old = |member: &mut OtherMember| {
+            member.is_removed && now.saturating_sub(member.changed_at) >= remove_ms
+        };
+        let deleted = self.members.extract_if(.., |_, member| is_old(member));
+        deleted.filter(|(_, member)| member.removal.is_some()).map(|(node, _)| node).collect()
+    }
+
+    /// Removes a member on behalf of an administrator, if it is a member.
+    pub(super) fn forget(&mut self, node: &NodeName, now: ClockMs) {
+        if let Some(member) = self.members.get_mut(node).filter(|member| !member.is_removed) {
+            member.is_removed = true;
+            member.changed_at = now;
+            member.removal = Some(MemberRemoval { record: member.record.removal(), must_write: true });
         }
+    }
+
+    /// Returns the records of removals that the list of members did not have when it was read last.
+    pub(super) fn unwritten_removals(&self) -> Vec<(NodeName, MemberRecord)> {
+        let removals = self.members.iter().filter_map(|(node, member)| {
+            let removal = member.removal.as_ref().filter(|removal| removal.must_write)?;
+            Some((node.clone(), removal.record.clone()))
+        });
+        removals.collect()
     }
 
     /// Returns true if the table has this member, also if it was stopped.
@@ -158,7 +220,7 @@ impl MemberTable {
                 address: member.record.address.clone(),
                 software: member.record.software.clone(),
                 presence: match member.record.state {
-                    MemberState::Left => MemberPresence::Left,
+                    MemberState::Left | MemberState::Removed => MemberPresence::Left,
                     MemberState::Active if self.is_silent(node, silent_ms, now) => MemberPresence::Silent,
                     MemberState::Active => MemberPresence::Active,
                 },

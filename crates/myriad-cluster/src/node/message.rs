@@ -18,6 +18,8 @@ pub enum ExpiryReason {
     Requested,
     /// Too many purges could not be saved.
     NotSaved,
+    /// An administrator has removed this node from the cluster.
+    Removed,
 }
 
 impl fmt::Display for ExpiryReason {
@@ -28,6 +30,7 @@ impl fmt::Display for ExpiryReason {
             Self::NewerVersion => "a purge was written by a newer version of Myriad",
             Self::Requested => "a purge of everything is in the log",
             Self::NotSaved => "too many purges could not be saved",
+            Self::Removed => "this node was removed with \"myriad cluster forget\" and joins again",
         })
     }
 }

@@ -74,11 +74,17 @@ impl ClusterNode {
             self.members.observe(node, record, sent_at, now);
         }
         self.members.end_reply(sent_at);
+        self.check_generation(own.as_ref());
         self.check_name(own.as_ref(), now);
-        for node in self.members.remove_silent(self.settings.timings.remove_ms, now) {
+        let remove_ms = self.settings.timings.remove_ms;
+        for node in self.members.remove_silent(remove_ms, now) {
             self.log(ClusterMessage::MemberRemoved(node.clone()));
             self.remove_member(node, now);
         }
+        for node in self.members.delete_removed(remove_ms, now) {
+            self.remove_member(node, now);
+        }
+        self.write_removals(now);
         self.outbox.change_all();
         self.after_members(sent_at, now);
     }

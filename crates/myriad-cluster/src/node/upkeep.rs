@@ -1,9 +1,12 @@
 //! Regular work of a node (its member record, the length of the log, the position file), and its shutdown.
 
+use super::apply::UnappliedRecord;
 use super::bug::SeededBug;
 use super::commands::CommandKind;
 use super::schedule::{RivalRecord, StopState};
-use super::{BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, LinkState};
+use super::{
+    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason, LinkState,
+};
 use crate::record::{MemberRecord, MemberState, NodeName, StoredNode};
 
 /// Number of records in the position file.
@@ -51,6 +54,7 @@ impl ClusterNode {
         let counter = self.upkeep.sent_counter;
         let record = MemberRecord {
             start: self.start,
+            generation: self.generation,
             counter,
             confirmed: self.upkeep.confirmed_counter,
             state,
@@ -101,7 +105,37 @@ impl ClusterNode {
         }
     }
 
-    /// Removes the record of a member.
+    /// Writes the records of removals that the list of members does not have.
+    pub(super) fn write_removals(&mut self, now: ClockMs) {
+        if self.link == LinkState::Disconnected {
+            return;
+        }
+        for (node, removal) in self.members.unwritten_removals() {
+            let record = removal.encode(&self.settings.secret, &node);
+            self.send(CommandKind::Other("HSET"), ClusterCommand::ForgetMember { node, record }, now);
+        }
+    }
+
+    /// Chooses the generation with which this process joins, given the record of its name in the list of members. If an
+    /// administrator has removed this process, it joins again: its pages may have missed purges, because nodes that have
+    /// read the removal do not wait for this node.
+    pub(super) fn check_generation(&mut self, stored: Option<&MemberRecord>) {
+        let found = stored.map_or(0, |record| record.generation);
+        let removal = stored.filter(|record| record.state == MemberState::Removed);
+        if self.generation > 0 && removal.is_none_or(|removal| removal.generation < self.generation) {
+            return;
+        }
+        self.generation = found.saturating_add(1);
+        if removal.is_some_and(|removal| removal.start == self.start)
+            && let Some(position) = self.history.position()
+        {
+            let batch = self.expire_everything(ExpiryReason::Removed);
+            let own = self.outbox.not_durable();
+            self.queue.push(UnappliedRecord { own, ..UnappliedRecord::new(position, Some(batch)) });
+        }
+    }
+
+    /// Deletes the record of a member.
     pub(super) fn remove_member(&mut self, node: NodeName, now: ClockMs) {
         self.outbox.change_all();
         if self.link != LinkState::Disconnected {
@@ -180,6 +214,7 @@ impl ClusterNode {
             // A node with purges that are not in the log does not leave: it counts as silent for the others.
             let may_leave =
                 is_leaving && is_connected && is_sent && now < until && !self.upkeep.is_name_taken();
+            let may_leave = may_leave && self.generation > 0;
             if may_leave {
                 if self.write_member(MemberState::Left, now) {
                     self.upkeep.stop = StopState::Leaving { until };

@@ -13,13 +13,19 @@ pub enum MemberState {
     Active,
     /// The node was stopped, and all its purges are in the log.
     Left,
+    /// An administrator has removed the node. Another node writes this record, with the generation of the record that it
+    /// replaces.
+    Removed,
 }
 
-/// Record that each node writes every second.
+/// Record that each node writes every second for itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberRecord {
     /// Process lifetime that wrote the record.
     pub start: StartId,
+    /// Generation of the node. A process that starts, or that was removed, continues with one more than the generation in
+    /// the record that it finds. So the process with the larger generation started later.
+    pub generation: u64,
     /// Number of records that this lifetime wrote. Readers compare it only with its earlier values, so that clocks of
     /// different machines need not agree.
     pub counter: u64,
@@ -39,14 +45,40 @@ pub struct MemberRecord {
 }
 
 impl MemberRecord {
+    /// Returns the record that removes the member which wrote this record.
+    #[must_use]
+    pub fn removal(&self) -> Self {
+        Self {
+            counter: 0,
+            confirmed: 0,
+            state: MemberState::Removed,
+            applied: None,
+            unsent_for_ms: 0,
+            address: String::new(),
+            software: String::new(),
+            ..*self
+        }
+    }
+
+    /// Returns true if the removal is newer than this record: the process that wrote it has not noticed the removal, or is
+    /// an earlier one.
+    pub fn is_ended_by(&self, removal: &Self) -> bool {
+        self.generation <= removal.generation
+    }
+
     /// Encodes and authenticates the record of the node `node`. Texts are cut at 255 bytes.
     pub fn encode(&self, secret: &ClusterSecret, node: &NodeName) -> Vec<u8> {
         let mut writer = FieldWriter::default();
         writer.byte(VERSION);
         writer.start(self.start);
+        writer.u64(self.generation);
         writer.u64(self.counter);
         writer.u64(self.confirmed);
-        writer.byte(u8::from(self.state == MemberState::Left));
+        writer.byte(match self.state {
+            MemberState::Active => 0,
+            MemberState::Left => 1,
+            MemberState::Removed => 2,
+        });
         writer.u32(self.unsent_for_ms);
         writer.byte(u8::from(self.applied.is_some()));
         if let Some(applied) = self.applied {
@@ -68,11 +100,13 @@ impl MemberRecord {
             return Err(RecordError::Malformed);
         }
         let start = reader.start()?;
+        let generation = reader.u64()?;
         let counter = reader.u64()?;
         let confirmed = reader.u64()?;
         let state = match reader.byte()? {
             0 => MemberState::Active,
             1 => MemberState::Left,
+            2 => MemberState::Removed,
             _ => return Err(RecordError::Malformed),
         };
         let unsent_for_ms = reader.u32()?;
@@ -82,6 +116,6 @@ impl MemberRecord {
             _ => return Err(RecordError::Malformed),
         };
         let (address, software) = (reader.text(MAX_TEXT)?, reader.text(MAX_TEXT)?);
-        Ok(Self { start, counter, confirmed, state, applied, unsent_for_ms, address, software })
+        Ok(Self { start, generation, counter, confirmed, state, applied, unsent_for_ms, address, software })
     }
 }

@@ -36,6 +36,7 @@ fn records_survive_a_round_trip() {
     let web1 = node("web1");
     let member = MemberRecord {
         start: StartId([1; 16]),
+        generation: 6,
         counter: 5,
         confirmed: 4,
         state: MemberState::Left,
@@ -102,4 +103,26 @@ fn random_contents_are_refused_or_survive_a_round_trip() {
         changed.truncate(random.usize(..=changed.len()));
         assert!(examine_records(&changed).is_some(), "{changed:?}");
     }
+}
+
+#[test]
+fn removal_ends_the_records_of_a_process_until_it_joins_again() {
+    let active = MemberRecord {
+        start: StartId([1; 16]),
+        generation: 2,
+        counter: 5,
+        confirmed: 4,
+        state: MemberState::Active,
+        applied: Some(position(3)),
+        unsent_for_ms: 9,
+        address: "10.0.0.1".to_owned(),
+        software: "1.0".to_owned(),
+    };
+    let removal = active.removal();
+    let late = MemberRecord { counter: 6, ..active.clone() };
+    let rejoined = MemberRecord { generation: 3, counter: 7, ..active.clone() };
+    let earlier = MemberRecord { start: StartId([2; 16]), generation: 1, ..active.clone() };
+    let restarted = MemberRecord { start: StartId([3; 16]), generation: 3, ..active.clone() };
+    assert!([&active, &late, &earlier].iter().all(|record| record.is_ended_by(&removal)));
+    assert!(![&rejoined, &restarted].iter().any(|record| record.is_ended_by(&removal)));
 }

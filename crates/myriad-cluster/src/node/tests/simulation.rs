@@ -9,6 +9,7 @@ mod host;
 mod invariants;
 mod network;
 mod process;
+mod scenarios;
 mod server;
 mod world;
 

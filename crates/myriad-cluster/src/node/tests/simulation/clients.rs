@@ -63,10 +63,21 @@ impl World {
         }
         let host = self.random.usize(..self.hosts.len());
         let key = self.random.u8(..PAGES);
-        let at = &mut self.hosts[host];
-        if at.node.is_none() || at.paused_until > self.time || at.is_stopping {
-            return;
+        self.change_page(host, key);
+    }
+
+    /// Changes a page and purges it on a host that runs.
+    pub(super) fn change_page(&mut self, host: usize, key: PageKey) {
+        let at = &self.hosts[host];
+        if at.node.is_some() && at.paused_until <= self.time && !at.is_stopping {
+            let wait_ms = self.random.u64(..3000);
+            self.purge(host, key, wait_ms);
         }
+    }
+
+    /// Changes a page and purges it on a host. Returns the number of the purge.
+    pub(super) fn purge(&mut self, host: usize, key: PageKey, wait_ms: u64) -> usize {
+        let at = &mut self.hosts[host];
         self.versions[usize::from(key)] += 1;
         let version = self.versions[usize::from(key)];
         let now = at.clock.at(self.time);
@@ -89,8 +100,9 @@ impl World {
             ticket: PurgeTicket(number as u64),
             zone: "pages".to_owned(),
             body: (number as u32).to_le_bytes().to_vec(),
-            wait_ms: self.random.u64(..3000),
+            wait_ms,
         };
         self.node(host, event);
+        number
     }
 }

@@ -1,7 +1,7 @@
 //! Faults of hosts, of the network and of Valkey.
 
 use super::server::ServerData;
-use super::world::{FaultEnd, World, WorldEvent};
+use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::node::{ClusterEvent, LogTail};
 use crate::record::{EntryId, NodeName};
 
@@ -27,10 +27,11 @@ pub(super) enum WorldFault {
     SetServerClock,
     DeleteMembers,
     DiskFull,
+    Forget,
 }
 
 /// All kinds of faults.
-pub(super) const FAULTS: [WorldFault; 19] = [
+pub(super) const FAULTS: [WorldFault; 20] = [
     WorldFault::Cut,
     WorldFault::Slow,
     WorldFault::Pause,
@@ -50,6 +51,7 @@ pub(super) const FAULTS: [WorldFault; 19] = [
     WorldFault::SetServerClock,
     WorldFault::DeleteMembers,
     WorldFault::DiskFull,
+    WorldFault::Forget,
 ];
 
 impl World {
@@ -92,6 +94,13 @@ impl World {
                 self.hosts[host].has_room_for_position = self.random.bool();
                 let delay = self.random.u64(500..30_000);
                 self.after(delay, WorldEvent::FaultEnds(FaultEnd::Disk(host)));
+                let key = self.random.u8(..PAGES);
+                self.change_page(host, key);
+            }
+            WorldFault::Forget => {
+                let forgotten = self.random.usize(..self.hosts.len());
+                let name = self.hosts[forgotten].name.clone();
+                self.node(host, ClusterEvent::Forget(name));
             }
             WorldFault::PauseServer => self.server_paused_until = self.time + self.random.u64(500..8000),
             WorldFault::SetServerClock => self.server_clock_offset = self.random.u64(..2_000_000),

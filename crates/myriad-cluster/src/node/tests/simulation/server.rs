@@ -174,6 +174,9 @@ impl ServerModel {
             ClusterCommand::WriteMember { record } => {
                 self.write(ReplicatedWrite::Member { node: node.clone(), record: record.clone() }, time)
             }
+            ClusterCommand::ForgetMember { node, record } => {
+                self.write(ReplicatedWrite::Member { node: node.clone(), record: record.clone() }, time)
+            }
             ClusterCommand::RemoveMember { node } => {
                 self.write(ReplicatedWrite::RemoveMember(node.clone()), time)
             }

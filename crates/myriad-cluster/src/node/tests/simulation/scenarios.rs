@@ -1,0 +1,108 @@
+//! Single events in a cluster without other faults.
+
+use super::agree;
+use super::world::{FaultEnd, World, WorldEvent};
+use crate::node::ClusterEvent;
+use crate::record::{MemberRecord, MemberState};
+
+/// Ends the process of a host at once.
+fn kill(world: &mut World, host: usize) {
+    world.hosts[host].node = None;
+    world.hosts[host].connection.is_open = false;
+}
+
+/// Returns true if each running node of the first `hosts` hosts counts the host `member` as a member.
+fn all_expect(world: &World, hosts: usize, member: usize) -> bool {
+    let name = &world.hosts[member].name;
+    world.hosts[..hosts].iter().filter_map(|host| host.node.as_ref()).all(|node| node.expects(name))
+}
+
+fn none_expects(world: &World, member: usize) -> bool {
+    let name = &world.hosts[member].name;
+    !world.hosts.iter().filter_map(|host| host.node.as_ref()).any(|node| node.expects(name))
+}
+
+#[test]
+fn forgotten_node_is_removed_on_all_nodes_until_it_starts_again() {
+    for seed in 0..20 {
+        let (mut world, _) = agree(seed);
+        let last = world.hosts.len() - 1;
+        let name = world.hosts[last].name.clone();
+        let bytes = world.servers[world.primary].data.members[&name].clone();
+        let record = MemberRecord::decode(&world.secret, &name, &bytes).expect("a valid record");
+        kill(&mut world, last);
+        world.node(0, ClusterEvent::Forget(name.clone()));
+        world.run_until(33_000);
+        assert!(none_expects(&world, last), "seed {seed}");
+
+        // A write of the process that was delayed in the network.
+        let late = MemberRecord { counter: record.counter + 1, ..record }.encode(&world.secret, &name);
+        let primary = world.primary;
+        world.servers[primary].data.members.insert(name.clone(), late);
+        world.run_until(36_000);
+        assert!(none_expects(&world, last), "seed {seed}");
+        let bytes = &world.servers[world.primary].data.members[&name];
+        let record = MemberRecord::decode(&world.secret, &name, bytes).expect("a valid record");
+        assert_eq!(record.state, MemberState::Removed, "seed {seed}");
+
+        world.after(0, WorldEvent::FaultEnds(FaultEnd::Restart(last)));
+        world.run_until(45_000);
+        world.check_convergence();
+        assert_eq!(world.violation, None, "seed {seed}");
+        assert!(all_expect(&world, last, last), "seed {seed}");
+    }
+}
+
+#[test]
+fn forgotten_node_that_runs_makes_its_pages_stale_and_joins_again() {
+    for seed in 0..20 {
+        let (mut world, expired) = agree(seed);
+        let last = world.hosts.len() - 1;
+        let name = world.hosts[last].name.clone();
+        world.node(0, ClusterEvent::Forget(name));
+        assert!(!all_expect(&world, 1, last), "seed {seed}");
+        world.run_until(40_000);
+        world.check_convergence();
+        assert_eq!(world.violation, None, "seed {seed}");
+        assert!(all_expect(&world, last, last), "seed {seed}");
+        let mut expected = expired;
+        expected[last] += 1;
+        assert_eq!(super::expirations(&world), expected, "seed {seed}");
+    }
+}
+
+#[test]
+fn answer_does_not_wait_for_silent_members() {
+    for seed in 0..20 {
+        let (mut world, _) = agree(seed);
+        let last = world.hosts.len() - 1;
+        kill(&mut world, last);
+        world.run_until(30_100);
+        let early = world.purge(0, 0, 60_000);
+        world.run_until(31_000);
+        assert!(
+            !world.purges[early].is_answered,
+            "seed {seed}: the answer waits for a member that may reply"
+        );
+        world.run_until(38_000);
+        assert!(world.purges[early].is_answered, "seed {seed}");
+        let purge = world.purge(0, 0, 60_000);
+        world.run_until(39_000);
+        assert!(world.purges[purge].is_answered, "seed {seed}");
+    }
+}
+
+#[test]
+fn own_purge_is_in_the_position_file_within_two_seconds() {
+    for seed in 0..20 {
+        let (mut world, _) = agree(seed);
+        world.hosts[0].is_cut = true;
+        world.run_until(32_000);
+        let purge = world.purge(0, 0, 60_000);
+        world.run_until(34_500);
+        let file = world.hosts[0].disk.position.as_ref().expect("the position file was written");
+        let stored = crate::record::StoredNode::decode(&world.secret, &world.hosts[0].name, file);
+        let body = (purge as u32).to_le_bytes();
+        assert!(stored.expect("a valid file").pending.iter().any(|purge| purge.body == body), "seed {seed}");
+    }
+}
