@@ -9,8 +9,8 @@ use myriad_net::ResponseBody;
 
 use super::failure::{DavFailure, DavResult};
 
-/// Runs `work` on the blocking thread pool, then responds with its status. In any case, discards cached file data at
-/// and below the `changed` paths.
+/// Runs `work` on the blocking thread pool, discards cached file data at and below the `changed` paths whether `work`
+/// succeeds or fails, and responds with its status.
 pub(super) fn run_and_respond(
     changed: Vec<Vec<u8>>,
     work: impl FnOnce() -> DavResult + Send + 'static,

@@ -22,7 +22,7 @@ pub(super) enum EchoCommand {
     Exec(Template, Template),
 }
 
-/// Error: a value of an `echo*` command is invalid for this request, which has been logged.
+/// Error: an `echo*` command failed for this request. An invalid value has been logged.
 pub(super) struct CommandFailed;
 
 impl EchoCommand {

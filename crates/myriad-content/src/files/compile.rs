@@ -9,10 +9,12 @@ use myriad_script::Template;
 use super::settings::{OpenFileSettings, PrecompressedSettings, StaticMode, SymlinkSettings};
 use myriad_exchange::runtime::{SettingsCompiler, Symlinks};
 
-/// Time for which the existence and metadata of a file are cached without `open_file_cache`, in milliseconds; with it,
-/// the maximum time for which the absence of a file is cached unless `open_file_cache_errors` is on.
+/// Time for which the existence and metadata of a file are cached if `open_file_cache` is not configured, in
+/// milliseconds; with it, the maximum time for which the absence of a file is cached unless `open_file_cache_errors` is
+/// on.
 const FILE_TESTS_VALID_MS: u64 = 1000;
-/// Time after a change of a file during which each request checks it again, without `open_file_cache`, in milliseconds.
+/// Time after a change of a file during which each request checks it again, if `open_file_cache` is not configured, in
+/// milliseconds.
 const SETTLING_MS: u64 = 2000;
 
 /// Returns the validity of cached file data on a level (`open_file_cache*`).

@@ -22,8 +22,8 @@ use crate::dav::target::DavTarget;
 /// Maximum number of entries of a directory that PROPFIND lists; a larger directory results in 507.
 const MOST_NAMES: usize = 65_536;
 
-/// Maximum length of a response to PROPFIND, in bytes; beyond it the response is 507. With many properties per entry it
-/// could be far longer than the request.
+/// Length of a response to PROPFIND, in bytes, above which no further entry is added: the response is then 507. With
+/// many properties per entry it could be far longer than the request.
 const MOST_BYTES: usize = 32 << 20;
 
 /// Properties that PROPFIND supports, all in the namespace `DAV:`.
