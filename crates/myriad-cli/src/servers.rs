@@ -132,7 +132,8 @@ impl ClaimedServer {
 }
 
 /// Returns the server that a command line names; `folder` is the current folder of its process. Returns `None` if the
-/// command is invalid or runs no server, or its default prefix is unknown.
+/// command is invalid, is a subcommand other than `wordpress` and `php`, only tests the configuration or sends a
+/// signal, or if its default prefix is unknown.
 fn claim_of(arguments: Vec<OsString>, folder: &Path, owner: u32) -> Option<ClaimedServer> {
     let first = arguments.first().and_then(|first| first.to_str()).unwrap_or_default();
     let is_preset = wordpress::SiteKind::from_name(first).is_some();

@@ -1,8 +1,9 @@
 //! The control socket, and the commands that use it.
 //!
 //! ```text
-//! myriad purge, cache, memory, upstream --JSON lines--> control socket -> worker process: ControlServer, Administrator
-//!                      (created by the supervisor, retained over reloads and restarts of workers)
+//! myriad purge, cache, cluster, memory, upstream
+//!     --JSON lines--> control socket -> worker process: ControlServer, Administrator
+//!                     (created by the supervisor, retained over reloads and restarts of workers)
 //! ```
 
 mod cache;

@@ -17,8 +17,8 @@ const MAX_REGEX: usize = 16 << 10;
 const MAX_EXCEPTIONS: usize = 4 << 10;
 /// Total length of the denials of a site, in bytes, above which the whole folder of denied files is denied instead.
 const MAX_DENIALS: usize = 256 << 10;
-/// Maximum total length, in bytes, of the denials of a site, and likewise of the exceptions of each access module.
-/// Rules above the limit are skipped.
+/// Total length, in bytes, of the denials of a site above which further rules are skipped; likewise of the exceptions
+/// of each access module.
 const MAX_TOTAL: usize = 2 * MAX_DENIALS;
 /// Maximum total length of the exceptions in the regexes of a site, in bytes. Denials that would exceed it are applied
 /// without their exceptions.

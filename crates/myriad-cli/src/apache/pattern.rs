@@ -28,8 +28,8 @@ pub(crate) fn below(pattern: &str, base: &str) -> Option<String> {
 /// Converts a regex for file names to one for the URL paths of files in a folder or below it. `base` is a regex for the
 /// path of the folder. In `/a.php/b` the file name is `a.php`.
 ///
-/// Returns `None` if the regex is too long, has syntax that is unsafe in a configuration for several owners, or has a
-/// `^` elsewhere than at the start of an alternative.
+/// Returns `None` if the regex is too long or not balanced ([`is_balanced`]), has syntax that is unsafe in a
+/// configuration for several owners, or has a `^` elsewhere than at the start of an alternative.
 pub(crate) fn file_name_regex(pattern: &str, base: &str) -> Option<String> {
     let (case, pattern) = match pattern.strip_prefix("(?i)") {
         Some(rest) => ("(?i)", rest),

@@ -41,7 +41,8 @@ pub struct WebAnswer {
     pub status: u16,
     /// Header fields.
     pub fields: Fields,
-    /// Body without its transfer coding, cut off at the maximum length; content codings such as gzip are not decoded.
+    /// Body without its transfer coding, cut off at about the maximum length; content codings such as gzip are not
+    /// decoded.
     pub body: Vec<u8>,
     /// Time from the start of the request, or of the TLS handshake on a new connection, to the first byte of the
     /// response.

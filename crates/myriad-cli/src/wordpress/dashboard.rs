@@ -65,7 +65,7 @@ impl SiteOptions {
         (self, Vec::new())
     }
 
-    /// Returns the `server` block of the dashboard: empty if it is off, a comment if there is no secret yet.
+    /// Returns the `server` block of the dashboard: empty if it is off, a comment if no secret can be read.
     pub(super) fn dashboard_server(&self) -> String {
         let Some(DashboardAccess { port, hash }) = &self.dashboard else { return String::new() };
         let Some(hash) = hash else {

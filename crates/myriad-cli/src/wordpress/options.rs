@@ -104,8 +104,8 @@ impl SiteOptions {
         !self.sites.is_empty() || self.sites_file.is_some()
     }
 
-    /// Checks the values of the options, and that they do not contradict each other. Returns an error text for the
-    /// first fault.
+    /// Checks the values of the options, and that they do not contradict each other; those of HTTPS only for a single
+    /// site. Returns an error text for the first fault.
     pub(super) fn check(&self) -> Result<(), String> {
         if !self.is_several() {
             self.https.check()?;
