@@ -81,7 +81,7 @@ fn read_json(line: &str) -> Option<ErrorLogLine<'_>> {
 }
 
 /// Appends the group of a message to `out`: numbers are replaced by `N` and quoted texts by `"…"`, except error numbers
-/// of the system and numbers at the end of words.
+/// of the system and numbers that follow a letter.
 pub(crate) fn group(message: &str, out: &mut String) {
     let mut is_quoted = false;
     for part in message.split('"') {

@@ -7,8 +7,8 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::log_stats::logged_request::{LogField, LoggedRequest};
 
-/// Parses a line that is a JSON object with the usual members of an access log; `None` for other lines. Durations are
-/// expected in seconds.
+/// Parses a JSON object, of which the members with usual names of an access log are stored; `None` for other lines.
+/// Durations are expected in seconds.
 pub fn read_object(line: &str) -> Option<LoggedRequest<'_>> {
     serde_json::from_str::<Members<'_>>(line).ok().map(|members| members.0)
 }

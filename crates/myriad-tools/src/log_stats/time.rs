@@ -41,8 +41,8 @@ pub(crate) fn error_log(text: &[u8], offset_minutes: impl Fn(u64) -> i32) -> Opt
 
 /// Parses the argument of `--since` or `--until`: `now`, a duration before now (`30s`, `90m`, `2h`, `3d`, `1w`), a day
 /// (`2026-11-24`, `today`, `yesterday`), a local time (`2026-11-24 17:06`, or `17:06` for today), or a time with a zone
-/// (RFC 3339). `now_s` is the present time; `offset_minutes` returns the offset of local time from UTC at a time.
-/// Returns `None` for other texts.
+/// (RFC 3339). A date may also be written with `/`, a local time with seconds. `now_s` is the present time;
+/// `offset_minutes` returns the offset of local time from UTC at a time. Returns `None` for other texts.
 pub fn moment(text: &str, now_s: u64, offset_minutes: impl Fn(u64) -> i32) -> Option<u64> {
     let shift = |seconds: u64| seconds.checked_add_signed(-60 * i64::from(offset_minutes(seconds)));
     let here = now_s.checked_add_signed(60 * i64::from(offset_minutes(now_s)))?;
@@ -106,8 +106,8 @@ fn number(text: &[u8]) -> Option<u64> {
     text.iter().try_fold(0, |value, byte| byte.is_ascii_digit().then(|| value * 10 + u64::from(byte - b'0')))
 }
 
-/// Returns the seconds since the epoch of a date and time in UTC; `None` if the month or day is out of range, or the
-/// year is not in 1970 to 2999.
+/// Returns the seconds since the epoch of a date and time in UTC; `None` if the year is not in 1970 to 2999, the month
+/// not in 1 to 12, or the day not in 1 to 31.
 fn seconds((year, month, day): (u64, u64, u64), (hour, minute, second): (u64, u64, u64)) -> Option<u64> {
     if !(1970..3000).contains(&year) || !(1..=12).contains(&month) || !(1..=31).contains(&day) {
         return None;

@@ -83,7 +83,8 @@ fn bar(statuses: StatusCounts, most: u64, width: usize, style: &Style, marks: [&
     for ((color, part), mark) in parts.into_iter().zip(marks) {
         sum += part;
         let mut end = (sum as f64 * width as f64 / most as f64).round() as usize;
-        // Every class with a count above 0 gets at least one column.
+        // A class whose share is rounded to no column gets one, unless earlier such classes took more than their shares
+        // or the bar is full.
         if part > 0 && end == drawn && drawn < width {
             end = drawn + 1;
         }

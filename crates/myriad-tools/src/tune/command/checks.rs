@@ -7,8 +7,8 @@ use crate::tune::{ConfigFile, FileFormat, TuningPlan};
 
 use myriad_cli::machine_files::below;
 
-/// Validates each planned file by the program that reads it, if the program can do that. Programs that are not
-/// installed are reported. Returns an error if a program rejects a file.
+/// Validates each planned file by the program that reads it, if the program can do that. Files whose program cannot be
+/// started are reported. Returns an error if a program rejects a file.
 pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     println!();
     for file in &plan.files {

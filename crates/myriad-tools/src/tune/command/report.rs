@@ -76,8 +76,8 @@ fn budget(plan: &TuningPlan, text: &mut String) {
     let _ = writeln!(text, "{:>9} MB  in total", budget.sum().div_ceil(1 << 20));
 }
 
-/// Appends the planned changes of a file to `text`. Returns `false` if the present files already contain all its
-/// settings.
+/// Appends the planned changes of a file to `text`. Returns `false` if all its settings already have their planned
+/// values.
 fn file_changes(root: &Path, file: &ConfigFile, text: &mut String) -> bool {
     let present = present(root, file);
     let changes = changes(file, &present);

@@ -19,7 +19,7 @@ const MOST_FILES: usize = 1000;
 const LARGEST: u64 = 50 << 20;
 /// Maximum number of stored pages that are requested from the control socket.
 const MOST_STORED: u64 = 200_000;
-/// Maximum length of a line of a log, in bytes.
+/// Length in bytes at which a line of a log is split: the rest is read as a further line.
 const LONGEST_LINE: u64 = 64 << 10;
 /// Sitemaps that are tried if those of robots.txt list no page: those of WordPress and of its plugins.
 const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];

@@ -111,8 +111,8 @@ impl WarmRun<'_> {
         }
     }
 
-    /// Requests one page in each content coding, and pauses. Repeats a request that the server rejects (429, 503), at
-    /// most [`REFUSALS`] times.
+    /// Requests one page in each content coding, and pauses. Repeats the request in the first coding if the server
+    /// rejects it (429, 503), at most [`REFUSALS`] times.
     fn request_page(&self, client: &mut WebClient, target: &WebTarget) {
         let first = self.options.encodings.first().map_or("gzip", String::as_str);
         locked(&self.counts).asked += 1;
@@ -184,7 +184,7 @@ impl WarmRun<'_> {
     }
 
     /// Waits until the refreshed page replaces the stale one; returns false after [`REFRESH`], if a request fails, or
-    /// if a response has no `X-Cache`. The checks cause no requests to PHP.
+    /// if a response has no `X-Cache`. While the refresh is in progress, the checks cause no further requests to PHP.
     fn wait_for_refresh(&self, client: &mut WebClient, target: &WebTarget, coding: &str) -> bool {
         let start = Instant::now();
         let mut pause = LOOK;
