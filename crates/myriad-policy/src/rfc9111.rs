@@ -190,10 +190,11 @@ pub enum Invalidated {
     All,
 }
 
-/// Returns the stored pages that a response invalidates if the request's method is none of GET, HEAD, OPTIONS and TRACE
-/// (RFC 9111 §4.4); `None` for no pages. `*_cache_invalidate` defines which statuses invalidate which pages.
+/// Returns the stored pages that a response invalidates if the request's method is not known to be safe
+/// ([`Method::is_safe`], RFC 9111 §4.4); `None` for no pages. `*_cache_invalidate` defines which statuses invalidate
+/// which pages.
 pub fn invalidates(method: Method, status: u16, rules: &CachePolicy) -> Option<Invalidated> {
-    let safe = matches!(method, Method::Get | Method::Head | Method::Options | Method::Trace);
+    let safe = method.is_safe();
     match rules.invalidate {
         Invalidate::Everything if !safe && (200..400).contains(&status) => Some(Invalidated::All),
         Invalidate::Redirects if !safe && matches!(status, 300..=303 | 307 | 308) => Some(Invalidated::Named),

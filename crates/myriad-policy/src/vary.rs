@@ -71,6 +71,16 @@ impl VaryRule {
         self.names.iter().any(|own| own.eq_ignore_ascii_case(name))
     }
 
+    /// Returns whether requests with different values of the field `name` (in any case) may select different variants:
+    /// the rule contains the field, or it contains the device class and the field is one from which the class is
+    /// derived.
+    pub fn distinguishes(&self, name: &[u8]) -> bool {
+        let defines_class = || {
+            name.eq_ignore_ascii_case(b"user-agent") || name.eq_ignore_ascii_case(device::DeviceClass::HINT)
+        };
+        self.has(name) || self.by_device() && defines_class()
+    }
+
     /// Returns whether the page has a variant per device class.
     pub(crate) fn by_device(&self) -> bool {
         self.has(BY_DEVICE)

@@ -207,7 +207,8 @@ fn unkeyed_fields() -> impl Iterator<Item = &'static str> {
 }
 
 /// Returns the inputs that make a request that of another browser: the `User-Agent` of another class of device, and
-/// another language. Fields by which the stored page varies are left out.
+/// another language. Fields by which the stored page varies are left out, and `User-Agent` also if it varies by device
+/// class (`cache_device_class`).
 pub fn other_browser(fields: &Fields, varies: &VaryRule) -> Vec<RequestInput> {
     let class = match DeviceClass::of(fields) {
         DeviceClass::Desktop => DeviceClass::Mobile,
@@ -217,7 +218,7 @@ pub fn other_browser(fields: &Fields, varies: &VaryRule) -> Vec<RequestInput> {
     let language: &[u8] = if is_german { b"fr" } else { b"de" };
     [(&b"user-agent"[..], class.user_agent()), (b"accept-language", language)]
         .into_iter()
-        .filter(|(name, _)| !varies.has(name))
+        .filter(|(name, _)| !varies.distinguishes(name))
         .map(|(name, value)| RequestInput::Field(name.into(), value.into()))
         .collect()
 }
@@ -356,6 +357,10 @@ mod tests {
         assert!(value(0).contains("X11") && value(1) == "fr");
         let varies = VaryRule::parse([&b"user-agent"[..]]).expect("a rule");
         assert_eq!(names(&other_browser(&phone, &varies)), ["accept-language"]);
+        let by_class = VaryRule::parse([&b":device"[..]]).expect("a rule");
+        assert_eq!(names(&other_browser(&phone, &by_class)), ["accept-language"]);
+        assert!(by_class.distinguishes(b"User-Agent") && by_class.distinguishes(b"sec-ch-ua-mobile"));
+        assert!(!by_class.distinguishes(b"accept-language"));
     }
 
     #[test]

@@ -178,7 +178,7 @@ fn a_change_that_went_well_invalidates_and_nothing_else_does() {
             assert_eq!(invalidates(method, status, &redirects), None, "{method:?} {status}");
         }
     }
-    for method in [Method::Get, Method::Head, Method::Options, Method::Trace] {
+    for method in [Method::Get, Method::Head, Method::Options, Method::Trace, Method::Propfind] {
         assert_eq!(invalidates(method, 200, &everything), None, "{method:?}");
         assert_eq!(invalidates(method, 302, &redirects), None, "{method:?}");
     }

@@ -196,7 +196,9 @@ async fn vary(prober: &Prober, stable: StableRendering, (base, varies): (Fields,
     let canary = Canary::new(RandomState::new().hash_one(now_ms()));
     let mut inputs = inputs_of_browser(prober, &base, varies);
     let canaries = canary.inputs(&base).into_iter();
-    inputs.extend(canaries.filter(|input| !varies.has(input.name()) && prober.is_unkeyed(&base, input)));
+    inputs.extend(
+        canaries.filter(|input| !varies.distinguishes(input.name()) && prober.is_unkeyed(&base, input)),
+    );
     let varied = prober.request(&base, &inputs).await;
     // A firewall may refuse a request with so many fields.
     let Some(varied) = varied.filter(|varied| varied.status != 403) else { return };

@@ -90,7 +90,7 @@ impl Prober {
         }
         let is_unkeyed = |input: &RequestInput| {
             let name = if let RequestInput::Cookie(_) = input { b"cookie" } else { input.name() };
-            !varies.has(name) && self.is_unkeyed(&base, input)
+            !varies.distinguishes(name) && self.is_unkeyed(&base, input)
         };
         let (inputs, keyed): (Vec<_>, Vec<_>) = inputs.into_iter().partition(is_unkeyed);
         for input in keyed {
