@@ -23,7 +23,7 @@ pub fn rewrite_javascript(text: &str, limits: &OptimizeLimits) -> Result<String,
         return Err(JsRefusal::TooLong);
     }
     if text.starts_with("#!") {
-        return Err(JsRefusal::HtmlComment);
+        return Err(JsRefusal::Hashbang);
     }
     let tokens = lex(text)?;
     refuse_doubtful(text, &tokens)?;
@@ -211,7 +211,7 @@ mod tests {
         for (text, expected) in [
             ("a <!--b", JsRefusal::HtmlComment),
             ("a\n--> b", JsRefusal::HtmlComment),
-            ("#!/usr/bin/node\n", JsRefusal::HtmlComment),
+            ("#!/usr/bin/node\n", JsRefusal::Hashbang),
             ("x.replace(/\\/\\*/, '')", JsRefusal::ReadsComments),
             ("a /*! b */ c", JsRefusal::Different),
         ] {

@@ -15,8 +15,10 @@ pub enum JsRefusal {
     AmbiguousSlash(usize),
     /// The token at this byte offset is not valid or not complete; the length of the script if a bracket is not closed.
     Malformed(usize),
-    /// Comments in the syntax of HTML, or a first line that starts with `#!`.
+    /// Comments in the syntax of HTML.
     HtmlComment,
+    /// The first line starts with `#!`.
+    Hashbang,
     /// The script has a regular expression that searches for `/*`; it may search the source of one of its functions for
     /// comments.
     ReadsComments,
@@ -31,6 +33,7 @@ impl std::fmt::Display for JsRefusal {
             Self::AmbiguousSlash(at) => write!(f, "the slash at byte {at} is ambiguous"),
             Self::Malformed(at) => write!(f, "the token at byte {at} is not valid"),
             Self::HtmlComment => f.write_str("contains <!-- or -->"),
+            Self::Hashbang => f.write_str("starts with #!"),
             Self::ReadsComments => f.write_str("may read the comments of its functions"),
             Self::Different => f.write_str("the result would not be equivalent"),
         }
