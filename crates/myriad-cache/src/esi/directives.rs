@@ -146,20 +146,25 @@ fn private_cache(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
         cache.visitor = cache.visitor.min(cache.total);
         for index in 1..args.len() {
             match args.bytes(index) {
-                word if word.starts_with(b"visitor=") => cache.visitor = args.size_after(index, 8)?,
-                word if word.starts_with(b"valid=") => cache.valid_ms = args.millis_after(index, 6)?,
+                word if word.starts_with(b"visitor=") => {
+                    cache.visitor = args.size_after(index, 8)?;
+                    // The size of a visitor's parts is stored as a 32-bit number.
+                    if cache.visitor >= u64::from(u32::MAX) {
+                        return Err(args.error(index, "\"visitor=\" must be less than 4 GB"));
+                    }
+                    if cache.visitor > cache.total {
+                        return Err(args.error(index, "\"visitor=\" must not exceed the total size"));
+                    }
+                }
+                word if word.starts_with(b"valid=") => {
+                    cache.valid_ms = args.millis_after(index, 6)?;
+                    if cache.valid_ms > MAX_VALID_MS {
+                        let message = "\"valid=\" must be at most one day";
+                        return Err(args.error(index, message).help("valid=1d"));
+                    }
+                }
                 _ => return Err(args.invalid(index, "visitor=SIZE or valid=TIME")),
             }
-        }
-        // The size of a visitor's parts is stored as a 32-bit number.
-        if cache.visitor >= u64::from(u32::MAX) {
-            return Err(args.error(0, "\"visitor=\" must be less than 4 GB"));
-        }
-        if cache.visitor > cache.total {
-            return Err(args.error(0, "\"visitor=\" must not exceed the total size"));
-        }
-        if cache.valid_ms > MAX_VALID_MS {
-            return Err(args.error(args.len() - 1, "\"valid=\" must be at most one day").help("valid=1d"));
         }
     }
     settings.feature_mut::<EsiSettings>().private = cache;
