@@ -1,5 +1,7 @@
 //! `*_cache_max_range_offset`: a client that requests a late part of a long file does not wait for all of it.
 
+use myriad_base::digits::decimal;
+
 /// Returns whether the first range of a `Range` in bytes begins at or after `offset`, or is a suffix range. An offset
 /// of 0 applies to every range, also an invalid one, and `None` to none. With any other offset, another unit does not
 /// count.
@@ -14,8 +16,7 @@ pub(crate) fn begins_beyond(range: Option<&[u8]>, offset: Option<u64>) -> bool {
     }
     let first = ranges.trim_ascii().split(|byte| *byte == b'-').next().unwrap_or_default();
     // `bytes=-500` counts from the end, whose position only the origin knows.
-    let first = std::str::from_utf8(first).ok().filter(|digits| !digits.is_empty());
-    first.is_none_or(|digits| digits.trim().parse::<u64>().is_ok_and(|first| first >= offset))
+    first.is_empty() || decimal::<u64>(first.trim_ascii()).is_some_and(|first| first >= offset)
 }
 
 #[cfg(test)]
@@ -50,7 +51,9 @@ mod tests {
 
     #[test]
     fn what_is_no_range_of_bytes_is_not_far() {
-        for range in [&b"lines=500-"[..], b"bytes", b"", b"bytes=x-", b"bytes=18446744073709551616-"] {
+        for range in
+            [&b"lines=500-"[..], b"bytes", b"", b"bytes=x-", b"bytes=+500-", b"bytes=18446744073709551616-"]
+        {
             assert!(!begins_beyond(Some(range), Some(100)), "{}", range.escape_ascii());
         }
     }

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use std::{fs, io};
 
 use crate::index::FileName;
+use myriad_base::digits::hexadecimal;
 use parking_lot::Mutex;
 
 use crate::file_index::{FileRole, IndexedFile, blocks_of, split_hash};
@@ -123,7 +124,7 @@ impl Recovery {
         let own = start.map(|start| start.epoch / EPOCH);
         for entry in fs::read_dir(self.file_store.files.temporary()).into_iter().flatten().flatten() {
             let name = entry.file_name();
-            let number = name.to_str().and_then(|name| u64::from_str_radix(name, 16).ok());
+            let number = hexadecimal::<u64>(name.as_encoded_bytes());
             if number.map(|number| number / EPOCH) != own {
                 let _ = fs::remove_file(entry.path());
             }

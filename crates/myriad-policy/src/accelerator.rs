@@ -3,6 +3,7 @@
 //! them with a usable directive applies. `Cache-Control` and `Expires` then do not define the validity, but `private`
 //! still prevents storing.
 
+use myriad_base::digits::decimal;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{Fields, Known};
 
@@ -99,7 +100,7 @@ impl AcceleratorControl {
 }
 
 fn number(text: &[u8]) -> Option<u64> {
-    std::str::from_utf8(text.trim_ascii()).ok()?.parse().ok()
+    decimal(text.trim_ascii())
 }
 
 #[cfg(test)]

@@ -2,6 +2,8 @@
 
 use std::fmt::Write as _;
 
+use myriad_base::digits::decimal;
+
 use crate::address::{AddressError, PeerAddress};
 use crate::peer_config::{NamedServer, PeerConfig};
 use crate::resolver::message::is_name;
@@ -104,7 +106,7 @@ impl GroupServer {
         match PeerAddress::parse(text, default_port) {
             Ok(address) => Ok(Self::Fixed(PeerConfig::new(address))),
             Err(AddressError::Host(host)) => {
-                let port = text.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+                let port = text.rsplit_once(':').and_then(|(_, port)| decimal(port));
                 named(&host, port.or(default_port).unwrap_or(80), false)
             }
             Err(AddressError::Port) if default_port.is_none() && !text.contains(':') => {
@@ -156,7 +158,7 @@ impl GroupServer {
         let peer = server.peer_mut();
         for word in words {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
-            let number = || value.parse::<u32>().map_err(|_| format!("invalid {name} in \"{line}\""));
+            let number = || decimal::<u32>(value).ok_or_else(|| format!("invalid {name} in \"{line}\""));
             let millis = || {
                 myriad_conf::number::parse_millis(value.as_bytes())
                     .map_err(|_| format!("invalid {name} in \"{line}\""))

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Duration;
 
+use myriad_base::digits::decimal;
 use myriad_conf::model::{HttpConf, ListenAddress, UpstreamAddress};
 use myriad_conf::settings::{Handler, Protocol};
 use myriad_conf::{Diagnostic, Model, Span, Text};
@@ -120,7 +121,7 @@ fn target_address(
         return loopback_address(address.ip(), address.port());
     }
     let (name, port) = match host.rsplit_once(':') {
-        Some((name, port)) if !name.ends_with(':') => (name, port.parse().ok()?),
+        Some((name, port)) if !name.ends_with(':') => (name, decimal(port)?),
         _ => (host, port?),
     };
     match name.trim_matches(['[', ']']).parse::<IpAddr>() {

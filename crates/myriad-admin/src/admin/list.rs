@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::protocol::{AdminReply, GlobPattern, PagesRequest, ReplyEnd, escape_bytes, without_values};
+use myriad_base::digits::decimal;
 use myriad_store::Cursor;
 
 use super::administrator::{Administrator, ReplyResult, ReplySink};
@@ -131,12 +132,12 @@ impl ListPosition {
         let parts: Vec<&str> = text.split(':').collect();
         let (at, skip) = match parts[1..] {
             ["m", shard, slot, skip] => {
-                (TierCursor::Memory(Cursor { shard: shard.parse().ok()?, slot: slot.parse().ok()? }), skip)
+                (TierCursor::Memory(Cursor { shard: decimal(shard)?, slot: decimal(slot)? }), skip)
             }
-            ["d", slot, skip] => (TierCursor::Disk(slot.parse().ok()?), skip),
+            ["d", slot, skip] => (TierCursor::Disk(decimal(slot)?), skip),
             _ => return None,
         };
         let zone = zones.iter().position(|zone| zone.zone.name() == parts[0])?;
-        Some(Self { zone, at, skip: skip.parse().ok()? })
+        Some(Self { zone, at, skip: decimal(skip)? })
     }
 }

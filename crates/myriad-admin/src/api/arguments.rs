@@ -1,5 +1,6 @@
 //! Query arguments of an API request.
 
+use myriad_base::digits::decimal;
 use myriad_http::uri;
 
 /// Decoded query arguments. Each name occurs at most once.
@@ -30,8 +31,8 @@ impl Arguments {
     /// Removes the argument `name` and parses it as a number; `None` if it is missing. Returns an error text for the
     /// client if it is not a number.
     pub(crate) fn number(&mut self, name: &str) -> Result<Option<u64>, String> {
-        let number = self.take(name).map(|text| text.parse::<u64>());
-        number.transpose().map_err(|_| format!("\"{name}\" must be a number"))
+        let Some(text) = self.take(name) else { return Ok(None) };
+        decimal(text).map(Some).ok_or_else(|| format!("\"{name}\" must be a number"))
     }
 
     /// Removes and returns the value of the argument `name`; `None` if it is missing.

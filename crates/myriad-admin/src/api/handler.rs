@@ -318,8 +318,7 @@ fn known(
 }
 
 fn pages(arguments: &mut Arguments) -> Result<Asked, String> {
-    let limit = arguments.take("limit").map(|text| text.parse::<u64>());
-    let limit = limit.transpose().map_err(|_| "\"limit\" must be a number".to_owned())?;
+    let limit = arguments.number("limit")?;
     let request = PagesRequest {
         zone: arguments.take("zone"),
         host: arguments.take("host"),

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use myriad_base::digits::decimal;
+
 /// Address of a Valkey or Redis server, or of a Sentinel.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ServerUrl {
@@ -74,7 +76,7 @@ impl ServerUrl {
             _ => (authority, None),
         };
         let port = match port {
-            Some(port) => port.parse().ok().filter(|port| *port > 0).ok_or(ServerUrlError::Port)?,
+            Some(port) => decimal(port).filter(|port| *port > 0).ok_or(ServerUrlError::Port)?,
             None if is_sentinel => 26379,
             None => 6379,
         };
@@ -84,7 +86,7 @@ impl ServerUrl {
                 !path.is_empty() && path.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'/');
             sentinel_master = Some(is_name.then(|| path.to_owned()).ok_or(ServerUrlError::Path)?);
         } else if !path.is_empty() {
-            database = path.parse().map_err(|_| ServerUrlError::Path)?;
+            database = decimal(path).ok_or(ServerUrlError::Path)?;
         }
         Ok(ServerUrl {
             tls,

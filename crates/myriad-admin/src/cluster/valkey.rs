@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use myriad_base::digits::decimal;
 use myriad_cluster::node::{ClusterCommand, CommandError, CommandReply, LogEntry};
 use myriad_cluster::record::{EntryId, NodeName};
 use redis::aio::MultiplexedConnection;
@@ -153,7 +154,7 @@ async fn primary_of(
 fn redirected(from: &ServerUrl, address: &str) -> Option<ServerUrl> {
     let (host, port) = address.rsplit_once(':')?;
     let host = if host.is_empty() { from.host.clone() } else { host.to_owned() };
-    Some(ServerUrl { host, port: port.parse().ok()?, ..from.clone() })
+    Some(ServerUrl { host, port: decimal(port)?, ..from.clone() })
 }
 
 async fn open(options: &ClusterOptions, server: &ServerUrl) -> Result<MultiplexedConnection, LinkError> {

@@ -2,6 +2,8 @@
 
 use std::fmt::Write;
 
+use myriad_base::digits::hexadecimal;
+
 /// Returns bytes as text: valid UTF-8 is unchanged except for control characters and invisible characters; each byte of
 /// these, and each invalid byte, becomes `\xNN`. Therefore a URL sent by a client can neither break a line nor control
 /// a terminal.
@@ -28,9 +30,7 @@ pub fn unescape_bytes(text: &str) -> Vec<u8> {
     let mut rest = text.as_bytes();
     while let Some((&first, after)) = rest.split_first() {
         let escape = after.strip_prefix(b"x").and_then(|digits| digits.get(..2));
-        let byte = escape
-            .filter(|_| first == b'\\')
-            .and_then(|digits| u8::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok());
+        let byte = escape.filter(|_| first == b'\\').and_then(hexadecimal);
         if let Some(byte) = byte {
             bytes.push(byte);
             rest = &after[3..];
@@ -71,6 +71,6 @@ mod tests {
             let bytes: Vec<u8> = (0..rng.usize(..40)).map(|_| rng.u8(..)).collect();
             assert_eq!(unescape_bytes(&escape_bytes(&bytes)), bytes);
         }
-        assert_eq!(unescape_bytes("\\x4 \\y \\"), b"\\x4 \\y \\");
+        assert_eq!(unescape_bytes("\\x4 \\y \\x+a \\"), b"\\x4 \\y \\x+a \\");
     }
 }

@@ -1,5 +1,6 @@
 //! Parser of the `otel_exporter` block and of the lines in it.
 
+use myriad_base::digits::decimal;
 use myriad_conf::number::{parse_millis, parse_number};
 use myriad_conf::{Diagnostic, Node, Text, Word};
 
@@ -124,7 +125,7 @@ fn parse_endpoint(text: &[u8]) -> Option<Endpoint> {
         None => (rest, None),
     };
     let (host, port) = authority.rsplit_once(':')?;
-    let port: u16 = port.parse().ok().filter(|port| *port > 0)?;
+    let port: u16 = decimal(port).filter(|port| *port > 0)?;
     let host = match host.strip_prefix('[') {
         Some(inner) => inner.strip_suffix(']').filter(|inner| inner.parse::<std::net::Ipv6Addr>().is_ok())?,
         None => Some(host).filter(|host| !host.contains([':', '@', '?', '#', '[', ']', '%']))?,
@@ -162,6 +163,7 @@ mod tests {
             "localhost",
             "localhost:0",
             "localhost:x",
+            "localhost:+80",
             ":4317",
             "ftp://a:1",
             "a@b:1",

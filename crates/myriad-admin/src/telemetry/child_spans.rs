@@ -1,6 +1,7 @@
 //! Child spans of a request's span: one for each attempt at an origin and one for each wait.
 
 use crate::telemetry::trace::{SpanKind, SpanWriter};
+use myriad_base::digits::decimal;
 use myriad_exchange::exchange::{Request, RequestTrace};
 use myriad_net::clock::to_wall_us;
 use myriad_upstream::Attempt;
@@ -74,7 +75,7 @@ fn attempt_span(traced: &RequestTrace, request: &Request, attempt: &Attempt, now
 /// Splits an address into host and port; `None` without a port, as for the path of a Unix socket (which is returned as
 /// the host).
 fn split(address: &str) -> (&str, Option<u64>) {
-    let parts = address.rsplit_once(':').and_then(|(host, port)| Some((host, port.parse().ok()?)));
+    let parts = address.rsplit_once(':').and_then(|(host, port)| Some((host, decimal(port)?)));
     match parts {
         Some((host, port)) if !address.starts_with("unix:") => (host, Some(port)),
         _ => (address, None),

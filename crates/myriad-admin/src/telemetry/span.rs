@@ -1,5 +1,6 @@
 //! Creation of the OpenTelemetry span of a finished request.
 
+use myriad_base::digits::decimal;
 use myriad_net::clock::to_wall_us;
 use std::net::IpAddr;
 
@@ -82,8 +83,7 @@ fn add_request_attributes(span: &mut SpanWriter, place: &TracingRules, request: 
     if let Some(agent) = head.known(Known::UserAgent) {
         span.text("http.user_agent", agent);
     }
-    let length =
-        head.known(Known::ContentLength).and_then(|length| std::str::from_utf8(length).ok()?.parse().ok());
+    let length = head.known(Known::ContentLength).and_then(decimal);
     span.number("http.request_content_length", length.unwrap_or(0));
 }
 

@@ -1,5 +1,6 @@
 //! Directives of nginx-module-vts.
 
+use myriad_base::digits::decimal_fraction;
 use myriad_conf::number::{parse_millis, parse_size};
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, FLAG, ONE, Set, SetterResult, at_least, between,
@@ -236,10 +237,7 @@ fn buckets(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
         if index == MAX_BUCKETS {
             return Err(args.error(index, format!("more than {MAX_BUCKETS} bounds")));
         }
-        let text = std::str::from_utf8(args.bytes(index)).unwrap_or_default();
-        let is_number = text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'.');
-        let seconds = text.parse::<f64>().ok().filter(|_| is_number);
-        let bound = seconds.map(|seconds| (seconds * 1000.0).round() as u64);
+        let bound = decimal_fraction(args.bytes(index)).map(|seconds| (seconds * 1000.0).round() as u64);
         let rises = |bound: &u64| *bound > buckets.last().copied().unwrap_or(0);
         let Some(bound) = bound.filter(rises) else {
             return Err(args.invalid(index, "seconds, at least 0.001 and greater than the previous bound"));

@@ -17,6 +17,7 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
+use myriad_base::digits::decimal;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_http::body::{Body, BodyError, BoxBody, EmptyBody, FullBody};
@@ -178,8 +179,7 @@ fn storable_s(head: &ResponseHead) -> u64 {
     {
         return 0;
     }
-    let seconds = fields.get(FIELD).and_then(|value| std::str::from_utf8(value.trim_ascii()).ok());
-    seconds.and_then(|text| text.parse().ok()).unwrap_or(0)
+    fields.get(FIELD).and_then(|value| decimal(value.trim_ascii())).unwrap_or(0)
 }
 
 /// Reads a body of at most [`MAX_RESPONSE`] bytes, and replaces it by one that returns the same data; `None` if it is

@@ -9,6 +9,7 @@ use myriad_admin::protocol::monitoring::LeaksRequest;
 use myriad_admin::protocol::{
     AdminReply, AdminRequest, PageReport, PageRequest, PagesRequest, StatsRequest, render,
 };
+use myriad_base::digits::decimal;
 
 use super::client::RunningServer;
 use super::options::{CommandWords, KnownOption, too_much};
@@ -133,7 +134,7 @@ fn sort(by: &str) -> Result<ListOrder, String> {
 }
 
 fn count(text: &str) -> Result<u64, String> {
-    text.parse().map_err(|_| format!("--limit \"{text}\" is not a number"))
+    decimal(text).ok_or_else(|| format!("--limit \"{text}\" is not a number"))
 }
 
 pub(super) fn run(command: &CacheCommand) -> Result<ExitCode, String> {

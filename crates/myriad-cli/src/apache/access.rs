@@ -4,6 +4,8 @@
 //! and `Order`, `Allow` and `Deny` to `$allowed`; each is `1` or empty (denied). In a section, the directives of a
 //! module replace those of the enclosing section, as in Apache.
 
+use myriad_base::digits::decimal;
+
 use crate::apache::expand::env_variable;
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{quoted, word};
@@ -357,12 +359,11 @@ fn network(word: &str) -> Option<String> {
         word.split_once('/').map_or((word, None), |(address, prefix)| (address, Some(prefix)));
     if address.contains(':') {
         let address: std::net::Ipv6Addr = address.parse().ok()?;
-        let prefix: u32 =
-            prefix.map_or(Some(128), |prefix| prefix.parse().ok()).filter(|prefix| *prefix <= 128)?;
+        let prefix: u32 = prefix.map_or(Some(128), decimal).filter(|prefix| *prefix <= 128)?;
         return Some(format!("{address}/{prefix}"));
     }
     let parts: Vec<&str> = address.trim_end_matches('.').split('.').collect();
-    let numbers: Option<Vec<u8>> = parts.iter().map(|part| part.parse().ok()).collect();
+    let numbers: Option<Vec<u8>> = parts.iter().map(decimal).collect();
     let mut numbers = numbers.filter(|numbers| numbers.len() <= 4)?;
     let bits = match prefix {
         None => numbers.len() as u32 * 8,
@@ -370,7 +371,7 @@ fn network(word: &str) -> Option<String> {
             let mask = u32::from(mask.parse::<std::net::Ipv4Addr>().ok()?);
             (mask.leading_ones() + mask.trailing_zeros() >= 32).then(|| mask.leading_ones())?
         }
-        Some(bits) => bits.parse().ok().filter(|bits| *bits <= 32)?,
+        Some(bits) => decimal(bits).filter(|bits| *bits <= 32)?,
     };
     numbers.resize(4, 0);
     let [a, b, c, d] = numbers[..] else { return None };

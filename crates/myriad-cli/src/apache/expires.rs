@@ -1,5 +1,7 @@
 //! Translation of `Expires*`: lifetimes by media type, unless the application sends a lifetime.
 
+use myriad_base::digits::decimal;
+
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{escaped, quoted};
 use crate::apache::site::TranslatedEntry;
@@ -50,7 +52,7 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
 fn lifetime(said: &str) -> Option<(u64, bool)> {
     let lower = said.trim().to_ascii_lowercase();
     for (letter, of_change) in [('a', false), ('m', true)] {
-        if let Some(seconds) = lower.strip_prefix(letter).and_then(|rest| rest.parse::<u32>().ok()) {
+        if let Some(seconds) = lower.strip_prefix(letter).and_then(decimal::<u32>) {
             return Some((seconds.into(), of_change));
         }
     }
@@ -73,7 +75,7 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
             "second" => 1,
             _ => return None,
         };
-        sum = sum.checked_add(u64::from(number.parse::<u32>().ok()?).checked_mul(unit)?)?;
+        sum = sum.checked_add(u64::from(decimal::<u32>(number)?).checked_mul(unit)?)?;
     }
     Some((sum.min(u64::from(u32::MAX)), of_change))
 }

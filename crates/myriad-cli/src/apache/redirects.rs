@@ -1,5 +1,7 @@
 //! `Redirect`, `RedirectMatch` and similar directives (`mod_alias`).
 
+use myriad_base::digits::decimal;
+
 use crate::apache::expand::{CaptureStyle, expand};
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{escaped, is_balanced, quoted, word};
@@ -34,7 +36,7 @@ fn status(word: &str) -> Option<u16> {
         "temp" => Some(302),
         "seeother" => Some(303),
         "gone" => Some(410),
-        word => word.parse().ok().filter(|status| (300..600).contains(status)),
+        word => decimal(word).filter(|status| (300..600).contains(status)),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Translation of `mod_rewrite`: conditions and rules are collected in order, and written by
 //! [`crate::apache::rewrite_text`].
 
+use myriad_base::digits::decimal;
+
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::is_balanced;
 use crate::apache::rewrite_text;
@@ -187,9 +189,7 @@ fn redirect(value: &str) -> Result<u16, String> {
         "" | "temp" => Ok(302),
         "permanent" => Ok(301),
         "seeother" => Ok(303),
-        value => value
-            .parse()
-            .ok()
+        value => decimal(value)
             .filter(|status| (300..600).contains(status))
             .ok_or_else(|| format!("R={value} is not a valid status")),
     }

@@ -1,5 +1,7 @@
 //! Translation of settings for files, media types, compression, errors and PHP, and of the addresses of virtual hosts.
 
+use myriad_base::digits::decimal;
+
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{quoted, word};
 use crate::apache::site::TranslatedEntry;
@@ -50,7 +52,7 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
             }
         }
         "limitrequestbody" => {
-            let bytes: u64 = item.word(0).parse().unwrap_or(0);
+            let bytes: u64 = decimal(item.word(0)).unwrap_or(0);
             push(
                 walk,
                 item,
@@ -196,7 +198,7 @@ fn options(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
 
 fn error_document(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     let (status, target) = (item.word(0), item.word(1));
-    if !status.parse::<u16>().is_ok_and(|status| (400..600).contains(&status)) {
+    if !decimal::<u16>(status).is_some_and(|status| (400..600).contains(&status)) {
         return walk.missing(item, "the status is not an error status (400 to 599)");
     }
     let is_url = target.starts_with('/') || target.contains("://");

@@ -1,5 +1,7 @@
 //! Conditions of `<IfVersion>`, evaluated for a current release of Apache 2.4.
 
+use myriad_base::digits::decimal;
+
 use crate::apache::lines::ApacheItem;
 
 /// Version of Apache for which conditions are evaluated.
@@ -29,7 +31,7 @@ pub(crate) fn holds(item: &ApacheItem) -> Option<bool> {
 fn parse(version: &str) -> Option<[u32; 3]> {
     let mut numbers = [0; 3];
     for (index, number) in version.split('.').enumerate() {
-        *numbers.get_mut(index)? = number.parse().ok()?;
+        *numbers.get_mut(index)? = decimal(number)?;
     }
     Some(numbers)
 }

@@ -1,5 +1,6 @@
 //! URLs of pages that commands request.
 
+use myriad_base::digits::decimal;
 use myriad_http::uri::escape_target;
 
 /// URL of a page: scheme, host, path and query.
@@ -61,7 +62,7 @@ impl WebTarget {
     fn port(&self) -> Option<u16> {
         match self.authority.get(self.host().len()..) {
             None | Some("") => Some(if self.tls { 443 } else { 80 }),
-            Some(port) => port.strip_prefix(':')?.parse().ok().filter(|port| *port > 0),
+            Some(port) => decimal(port.strip_prefix(':')?).filter(|port| *port > 0),
         }
     }
 

@@ -1,5 +1,7 @@
 //! Number of php-fpm's children, which limits the concurrent requests to it.
 
+use myriad_base::digits::decimal;
+
 use super::pool;
 
 /// Assumed number of children, if neither `--php-children` nor the configuration of a pool specifies it.
@@ -10,7 +12,7 @@ pub(super) const UNKNOWN: u32 = 32;
 
 /// Parses the argument of `--php-children`, a number from 1 to 100,000. Returns an error text for other values.
 pub(super) fn parse(value: &str) -> Result<u32, String> {
-    let number = value.parse::<u32>().ok().filter(|number| (1..=100_000).contains(number));
+    let number = decimal::<u32>(value).filter(|number| (1..=100_000).contains(number));
     number.ok_or_else(|| {
         format!(
             "wordpress: --php-children \"{value}\" is not a valid number; use `pm.max_children` of the pool of php-fpm"

@@ -7,6 +7,8 @@
 use std::fs;
 use std::net::{IpAddr, ToSocketAddrs};
 
+use myriad_base::digits::decimal;
+
 /// File with the name servers of the system.
 const FILE: &str = "/etc/resolv.conf";
 /// Maximum number of name servers that are used from the file, as in the C library.
@@ -34,7 +36,7 @@ impl PhpServerName {
         if !is_name(host)
             || host.parse::<IpAddr>().is_ok()
             || host == "localhost"
-            || port.parse::<u16>().is_err()
+            || decimal::<u16>(port).is_none()
         {
             return None;
         }

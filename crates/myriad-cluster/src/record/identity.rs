@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use myriad_base::digits::decimal;
+
 /// Maximum length of the name of a cluster or node, in bytes.
 const MAX_NAME: usize = 64;
 
@@ -111,7 +113,7 @@ impl EntryId {
     /// Parses `EPOCH-NUMBER`, the format of Valkey.
     pub fn parse(text: &str) -> Option<Self> {
         let (epoch, number) = text.split_once('-')?;
-        Some(Self { epoch: epoch.parse().ok()?, number: number.parse().ok()? })
+        Some(Self { epoch: decimal(epoch)?, number: decimal(number)? })
     }
 }
 

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+use myriad_base::digits::decimal_fraction;
+
 use super::{
     directive::Arguments,
     name_use::{NameKind, NameUse},
@@ -165,8 +167,7 @@ impl<'a> Arguments<'a> {
     /// Returns an error unless the percentage, rounded to four decimals, is from 0.0001% to 100%.
     pub fn millionths_after(&self, index: usize, skip: usize) -> Result<u32, Diagnostic> {
         let percent = self.bytes(index)[skip..].strip_suffix(b"%");
-        let number = percent.and_then(|number| std::str::from_utf8(number).ok()?.parse::<f64>().ok());
-        match number.map(|percent| (percent * 10_000.0).round()) {
+        match percent.and_then(decimal_fraction).map(|percent| (percent * 10_000.0).round()) {
             Some(parsed) if (1.0..=1_000_000.0).contains(&parsed) => Ok(parsed as u32),
             _ => Err(self.invalid(index, "a percentage above 0% and up to 100%, such as 1%")),
         }

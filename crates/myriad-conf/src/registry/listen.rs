@@ -3,6 +3,8 @@
 use std::fmt;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
+use myriad_base::digits::decimal;
+
 use super::{Arguments, BuildFeature, SetterResult};
 use crate::{
     diagnostic::Diagnostic,
@@ -180,7 +182,7 @@ fn keep_alive(args: &Arguments<'_>, index: usize, value: &str) -> Result<KeepAli
     probe.idle_s = seconds(parts[0])?;
     probe.interval_s = parts.get(1).map_or(Ok(None), |part| seconds(part))?;
     if let Some(count) = parts.get(2).filter(|count| !count.is_empty()) {
-        probe.count = Some(count.parse().map_err(|_| args.invalid(index, must_be))?);
+        probe.count = Some(decimal(count).ok_or_else(|| args.invalid(index, must_be))?);
     }
     Ok(probe)
 }
@@ -282,7 +284,7 @@ pub(super) fn split_port(text: &str) -> Option<(Option<&str>, Option<&str>)> {
 }
 
 fn port_range(text: &str) -> Option<std::ops::RangeInclusive<u16>> {
-    let port = |text: &str| text.parse::<u16>().ok().filter(|port| *port > 0);
+    let port = |text: &str| decimal::<u16>(text).filter(|port| *port > 0);
     let (first, last) = match text.split_once('-') {
         Some((first, last)) => (port(first)?, port(last)?),
         None => (port(text)?, port(text)?),

@@ -1,5 +1,7 @@
 //! Directives of nginx's log module, and switches for messages in the error log.
 
+use myriad_base::digits::decimal;
+
 use super::{
     Arguments, Contexts, Directive, FLAG, NameKind, Set, SetterResult, at_least, between,
     process::level_error_log, set, syslog,
@@ -227,7 +229,7 @@ fn access_log_option(log: &mut AccessLog, args: &Arguments<'_>, index: usize) ->
     } else if let Some(condition) = word.strip_prefix(b"if=") {
         log.condition = Some(Text::new(condition, args.words()[index].span));
     } else if let Some(share) = word.strip_prefix(b"sample=") {
-        let count = share.strip_prefix(b"1/").and_then(|count| str::from_utf8(count).ok()?.parse().ok());
+        let count = share.strip_prefix(b"1/").and_then(decimal);
         let count = count.filter(|count| (1..=1_000_000).contains(count));
         log.sample = Some(count.ok_or_else(|| args.invalid(index, "sample=1/N, with N from 1 to 1000000"))?);
     } else {

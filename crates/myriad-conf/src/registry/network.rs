@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use myriad_base::digits::decimal;
+
 use super::directive::Arguments;
 use crate::{diagnostic::Diagnostic, settings::Network};
 
@@ -39,8 +41,8 @@ pub(super) fn parse_cidr(text: &[u8]) -> Option<(IpAddr, u8)> {
     let all = if ip.is_ipv4() { 32 } else { 128 };
     let bits = match prefix {
         None => all,
-        Some(prefix) => match (prefix.parse::<u8>(), prefix.parse::<IpAddr>()) {
-            (Ok(bits), _) => bits,
+        Some(prefix) => match (decimal::<u8>(prefix), prefix.parse::<IpAddr>()) {
+            (Some(bits), _) => bits,
             (_, Ok(IpAddr::V4(netmask))) if ip.is_ipv4() => netmask_bits(netmask)?,
             _ => return None,
         },

@@ -1,5 +1,7 @@
 //! Directives of the main context and of `events`: processes, privileges, limits.
 
+use myriad_base::digits::decimal;
+
 use super::build_features::BuildFeature;
 use super::network;
 use super::{
@@ -206,9 +208,7 @@ fn memory_limit(main: &mut MainConf, args: &mut Arguments<'_>) -> SetterResult {
     let must_be = || {
         format!("\"off\", a percentage from 1% to 100%, or a size of {}m or more", MemoryLimit::LEAST >> 20)
     };
-    let percent = |digits: &[u8]| {
-        std::str::from_utf8(digits).ok()?.parse().ok().filter(|part| (1..=100).contains(part))
-    };
+    let percent = |digits: &[u8]| decimal(digits).filter(|part| (1..=100).contains(part));
     main.memory_limit = match (word, word.strip_suffix(b"%")) {
         (b"off", _) => MemoryLimit::Off,
         (_, Some(digits)) => MemoryLimit::Percent(percent(digits).ok_or_else(|| args.invalid(0, must_be()))?),

@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use myriad_base::digits::decimal;
+
 use super::{
     Arguments, BlockKind, Contexts, Directive, ONE, Set, SetterResult, at_least, between, block, exactly,
     listen::{is_host_name, split_port},
@@ -306,7 +308,7 @@ pub(super) fn address(args: &Arguments<'_>, index: usize) -> Result<UpstreamAddr
     };
     let port = match port {
         None => 80,
-        Some(port) => port.parse::<u16>().ok().filter(|port| *port > 0).ok_or_else(invalid)?,
+        Some(port) => decimal::<u16>(port).filter(|port| *port > 0).ok_or_else(invalid)?,
     };
     let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
     match bare.parse::<IpAddr>() {

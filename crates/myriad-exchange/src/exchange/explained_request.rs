@@ -1,5 +1,7 @@
 //! Hypothetical request that is explained (`myriad -t --explain`).
 
+use myriad_base::digits::decimal;
+
 /// Hypothetical request whose processing is explained to a user.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExplainedRequest {
@@ -28,8 +30,8 @@ impl ExplainedRequest {
             None => return Err(format!("\"{url}\" is neither a URL nor a path")),
         };
         let port_at = authority.rfind(':').filter(|at| !authority[*at..].contains(']'));
-        let port = port_at.map(|at| authority[at + 1..].parse::<u16>());
-        let port = port.transpose().map_err(|_| format!("invalid port in \"{authority}\""))?;
+        let port = port_at.map(|at| decimal::<u16>(&authority[at + 1..]).ok_or(authority));
+        let port = port.transpose().map_err(|authority| format!("invalid port in \"{authority}\""))?;
         let target = target.split('#').next().unwrap_or_default();
         let slash = if target.starts_with('/') { "" } else { "/" };
         Ok(Self {

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use myriad_base::digits::hexadecimal;
+
 use super::rules::{ItemKind, is_trivia, next_item, string_value, trimmed, url_value};
 use super::tokens::{CssKind, CssTokens};
 
@@ -180,8 +182,8 @@ fn is_normal_weight(value: &str) -> bool {
 fn contains_letter(value: &str) -> bool {
     value.split(',').filter_map(|range| range.trim().get(2..)).any(|range| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let number = |text: &str, digit: &str| u32::from_str_radix(&text.replace('?', digit), 16);
-        matches!((number(first, "0"), number(last, "F")), (Ok(first), Ok(last)) if (first..=last).contains(&LETTER))
+        let number = |text: &str, digit: &str| hexadecimal::<u32>(text.replace('?', digit));
+        matches!((number(first, "0"), number(last, "F")), (Some(first), Some(last)) if (first..=last).contains(&LETTER))
     })
 }
 

@@ -6,6 +6,7 @@
 use std::ops::Range;
 
 use memchr::{memchr, memmem};
+use myriad_base::digits::{decimal, hexadecimal};
 
 use crate::OptimizeLimits;
 
@@ -142,8 +143,8 @@ fn reference(name: &str) -> Option<char> {
         _ => name.strip_prefix('#')?,
     };
     let code = match code.strip_prefix(['x', 'X']) {
-        Some(hexadecimal) => u8::from_str_radix(hexadecimal, 16).ok()?,
-        None => code.parse().ok()?,
+        Some(digits) => hexadecimal::<u8>(digits)?,
+        None => decimal(code)?,
     };
     (b' '..0x7f).contains(&code).then_some(char::from(code))
 }

@@ -1,5 +1,6 @@
 //! Directive table and parsing of `match` blocks.
 
+use myriad_base::digits::decimal;
 use myriad_conf::registry::{
     Arguments, Contexts, Directive, Set, SetterResult, at_least, block, pattern_of_match,
 };
@@ -82,7 +83,7 @@ fn status(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let range = |word: &Word| {
         let text = std::str::from_utf8(&word.text).ok()?;
         let (low, high) = text.split_once('-').unwrap_or((text, text));
-        let status = |text: &str| text.parse::<u16>().ok().filter(|status| (100..=999).contains(status));
+        let status = |text: &str| decimal::<u16>(text).filter(|status| (100..=999).contains(status));
         let (low, high) = (status(low)?, status(high)?);
         (low <= high).then_some((low, high))
     };

@@ -1,6 +1,7 @@
 //! Health checks by the gRPC health checking protocol: the call and the evaluation of its response.
 
 use bytes::Bytes;
+use myriad_base::digits::decimal;
 use myriad_conf::settings::GrpcHealth;
 use myriad_http::{Fields, Known, ResponseHead, grpc_health};
 
@@ -34,8 +35,7 @@ impl GrpcRule {
             return Err("its response is not a gRPC response".to_owned());
         }
         let status_field = |name: &[u8]| trailers.get(name).or_else(|| head.fields.get(name));
-        let status =
-            status_field(b"grpc-status").and_then(|text| std::str::from_utf8(text).ok()?.parse::<u32>().ok());
+        let status = status_field(b"grpc-status").and_then(decimal::<u32>);
         match status {
             None => Err("its response has no gRPC status".to_owned()),
             Some(0) => serves(body),

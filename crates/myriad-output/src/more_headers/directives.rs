@@ -1,5 +1,6 @@
 //! Directives `more_set_headers` and `more_clear_headers`, and their parsers.
 
+use myriad_base::digits::decimal;
 use myriad_conf::registry::{Arguments, Contexts, Directive, Set, SetterResult, at_least};
 use myriad_conf::settings::Settings;
 
@@ -90,8 +91,7 @@ fn is_length(word: &[u8]) -> bool {
 fn statuses(edit: &mut ResponseHeaderEdit, args: &Arguments<'_>, index: usize) -> SetterResult {
     let example = "-s '404 500'";
     for word in args.list_of_option(index, example)? {
-        let status = std::str::from_utf8(word).ok().and_then(|word| word.parse().ok());
-        let Some(status) = status.filter(|status| (100..=999).contains(status)) else {
+        let Some(status) = decimal(word).filter(|status| (100..=999).contains(status)) else {
             let message = format!("\"{}\" is not a status", word.escape_ascii());
             return Err(args.error(index, message).help(format!("separate statuses by spaces: {example}")));
         };

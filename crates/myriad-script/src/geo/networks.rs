@@ -2,6 +2,8 @@
 
 use std::net::IpAddr;
 
+use myriad_base::digits::decimal;
+
 use crate::error::ScriptError;
 
 /// Network: an address of which `length` bits are significant.
@@ -17,7 +19,7 @@ impl GeoNetwork {
     pub(super) fn parse(text: &str) -> Result<GeoNetwork, ScriptError> {
         let invalid = || ScriptError::new(format!("invalid network \"{text}\""));
         let (address, length) = match text.split_once('/') {
-            Some((address, length)) => (address, Some(length.parse::<u8>().map_err(|_| invalid())?)),
+            Some((address, length)) => (address, Some(decimal::<u8>(length).ok_or_else(invalid)?)),
             None => (text, None),
         };
         let (six, bits) = number(address.parse().map_err(|_| invalid())?);

@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
+use myriad_base::digits::decimal;
 use serde_json::{Value, json};
 
 use crate::acme_client::error::{AcmeError, AcmeProblem, one_line};
@@ -187,7 +188,7 @@ pub(crate) fn location(reply: &HttpsReply) -> Option<String> {
 
 /// Returns `Retry-After` in seconds; `None` if it is missing or not a number (a date).
 pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
-    std::str::from_utf8(reply.field("retry-after")?).ok()?.trim().parse().ok()
+    decimal(reply.field("retry-after")?.trim_ascii())
 }
 
 /// Parses the body of a response as JSON. Fails if it is malformed.

@@ -10,6 +10,7 @@ use cbc::cipher::block_padding::Pkcs7;
 use cbc::cipher::{BlockCipherDecrypt, BlockModeDecrypt, KeyInit, KeyIvInit};
 use des::TdesEde3;
 use md5::{Digest, Md5};
+use myriad_base::digits::hexadecimal;
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 
@@ -91,8 +92,7 @@ impl EncryptedKey {
     fn read(block: &PemBlock<'_>) -> Option<Self> {
         let (cipher, start) = block.header("DEK-Info")?.split_once(',')?;
         let pairs = start.trim().as_bytes().chunks(2);
-        let start: Option<Vec<u8>> =
-            pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()).collect();
+        let start: Option<Vec<u8>> = pairs.map(hexadecimal).collect();
         Some(Self { cipher: cipher.trim().to_owned(), start: start?, bytes: block.bytes().ok()? })
     }
 

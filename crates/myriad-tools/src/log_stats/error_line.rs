@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use myriad_base::digits::decimal;
+
 use crate::log_stats::time;
 
 /// Parsed line of an error log.
@@ -33,7 +35,8 @@ pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<Err
         return None;
     }
     let numbered = rest.strip_prefix('*').and_then(|rest| rest.split_once(' '));
-    let message = numbered.filter(|(number, _)| number.parse::<u64>().is_ok()).map_or(rest, |(_, rest)| rest);
+    let message =
+        numbered.filter(|(number, _)| decimal::<u64>(number).is_some()).map_or(rest, |(_, rest)| rest);
     let (count, message) = repeated(message).unwrap_or((1, message));
     let (message, context) = split_context(message);
     let client =
@@ -50,7 +53,7 @@ pub fn read_fault(line: &str, offset_minutes: impl Fn(u64) -> i32) -> Option<Err
 
 fn repeated(message: &str) -> Option<(u64, &str)> {
     let (count, text) = message.strip_prefix("message repeated ")?.split_once(" times: [")?;
-    Some((count.parse().ok()?, text.strip_suffix(']')?))
+    Some((decimal(count)?, text.strip_suffix(']')?))
 }
 
 /// Splits a text into the message and the description of the request that follows it.

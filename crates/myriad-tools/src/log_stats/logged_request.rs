@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use myriad_base::digits::{decimal, decimal_fraction};
+
 use crate::log_stats::time;
 
 /// Request of an access log line. Values that the line does not contain are empty, 0 or `None`.
@@ -111,11 +113,11 @@ fn target(line: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
 }
 
 fn number(text: &[u8]) -> Option<u64> {
-    str::from_utf8(text).ok()?.parse().ok()
+    decimal(text)
 }
 
 /// Parses a duration in seconds such as `1.234`. Returns microseconds; `None` if it is invalid or above a year.
 fn micros(text: &[u8]) -> Option<u64> {
-    let seconds: f64 = str::from_utf8(text).ok()?.parse().ok()?;
+    let seconds: f64 = decimal_fraction(text)?;
     (0.0..=31_536_000.0).contains(&seconds).then_some((seconds * 1e6).round() as u64)
 }

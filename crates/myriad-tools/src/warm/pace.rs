@@ -2,6 +2,8 @@
 
 use std::collections::VecDeque;
 
+use myriad_base::digits::decimal;
+
 /// Part of PHP's capacity that warming may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PhpBudget {
@@ -25,9 +27,9 @@ impl PhpBudget {
         for part in text.split(',').map(str::trim) {
             match part.strip_suffix('%') {
                 Some(percent) => {
-                    budget.percent = percent.parse().ok().filter(|percent| (1..=100).contains(percent))?;
+                    budget.percent = decimal(percent).filter(|percent| (1..=100).contains(percent))?;
                 }
-                None => budget.at_once = part.parse().ok().filter(|count| (1..=64).contains(count))?,
+                None => budget.at_once = decimal(part).filter(|count| (1..=64).contains(count))?,
             }
         }
         Some(budget)

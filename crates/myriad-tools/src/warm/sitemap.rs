@@ -1,5 +1,7 @@
 //! Sitemaps (sitemaps.org): lists of pages, and indexes of such lists.
 
+use myriad_base::digits::{decimal, hexadecimal};
+
 /// Maximum number of URLs that are read from a sitemap file (sitemaps.org: 50,000).
 const MOST: usize = 50_000;
 const LONGEST: usize = 2048;
@@ -102,8 +104,8 @@ fn entity(name: &str) -> Option<char> {
         _ => {
             let number = name.strip_prefix('#')?;
             let code = match number.strip_prefix(['x', 'X']) {
-                Some(digits) => u32::from_str_radix(digits, 16).ok()?,
-                None => number.parse().ok()?,
+                Some(digits) => hexadecimal(digits)?,
+                None => decimal(number)?,
             };
             char::from_u32(code)
         }

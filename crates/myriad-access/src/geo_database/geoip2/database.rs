@@ -4,6 +4,7 @@ use std::fmt::{self, Formatter};
 use std::net::IpAddr;
 
 use maxminddb::{LookupResult, PathElement, Reader};
+use myriad_base::digits::decimal;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
@@ -28,10 +29,8 @@ struct PathKey {
 impl ValuePath {
     /// Creates a path from its keys, such as `country`, `names` and `en`, as written in the configuration.
     pub fn new(words: &[String]) -> Self {
-        let keys: Box<[PathKey]> = words
-            .iter()
-            .map(|word| PathKey { name: word.as_str().into(), number: word.parse().ok() })
-            .collect();
+        let keys: Box<[PathKey]> =
+            words.iter().map(|word| PathKey { name: word.as_str().into(), number: decimal(word) }).collect();
         Self { has_numbers: keys.iter().any(|key| key.number.is_some()), keys }
     }
 

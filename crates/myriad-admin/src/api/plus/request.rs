@@ -1,5 +1,6 @@
 //! Requests to NGINX Plus's API: version, path, arguments.
 
+use myriad_base::digits::decimal;
 use myriad_http::Method;
 use myriad_http::uri;
 
@@ -33,8 +34,7 @@ pub(crate) fn is_version(path: &[u8]) -> bool {
 /// is not supported.
 pub(crate) fn version_of(path: &[u8]) -> u8 {
     let first = path.split(|byte| *byte == b'/').next().unwrap_or_default();
-    let number = std::str::from_utf8(first).ok().and_then(|text| text.parse().ok());
-    number.filter(|version| VERSIONS.contains(version)).unwrap_or(*VERSIONS.end())
+    decimal(first).filter(|version| VERSIONS.contains(version)).unwrap_or(*VERSIONS.end())
 }
 
 impl PlusRequest {
@@ -54,7 +54,7 @@ impl PlusRequest {
         let path = std::str::from_utf8(path).ok().filter(|path| path.len() <= LONGEST_PATH);
         let path = path.ok_or_else(PlusError::no_path)?;
         let (version, rest) = path.split_once('/').unwrap_or((path, ""));
-        let version = version.parse().ok().filter(|version| VERSIONS.contains(version));
+        let version = decimal(version).filter(|version| VERSIONS.contains(version));
         let version = version.ok_or_else(|| PlusError::new(404, "UnknownVersion", "unknown version"))?;
         let rest = rest.strip_suffix('/').unwrap_or(rest);
         let path = if rest.is_empty() { Vec::new() } else { rest.split('/').map(str::to_owned).collect() };

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use crate::telemetry::trace::rejected;
 use bytes::Bytes;
+use myriad_base::digits::decimal;
 use myriad_http::h2::client::{Http2Client as Http2, OriginEvent, RequestFailure};
 use myriad_http::h2::{FRAME_HEADER, MAX_FRAME};
 use myriad_http::{Fields, Method};
@@ -216,9 +217,7 @@ impl GrpcReply {
     }
 
     fn status_of(&mut self, fields: &Fields) {
-        let number =
-            fields.get(b"grpc-status").and_then(|number| std::str::from_utf8(number).ok()?.parse().ok());
-        if let Some(number) = number {
+        if let Some(number) = fields.get(b"grpc-status").and_then(decimal) {
             let why = fields.get(b"grpc-message").unwrap_or_default();
             self.grpc = Some((number, shown(why)));
             self.has_details = fields.get(b"grpc-status-details-bin").is_some();

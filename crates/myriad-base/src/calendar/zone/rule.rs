@@ -1,6 +1,7 @@
 //! POSIX rule of a time zone, such as `CET-1CEST,M3.5.0,M10.5.0/3` (RFC 9636 section 3.3.1).
 
 use crate::calendar::civil::{CYCLE_S, CivilTime, DAY_S, days_from_epoch, is_leap, month_days};
+use crate::digits::decimal;
 
 /// Standard offset of a zone, and its summer time.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -88,7 +89,7 @@ fn parse_time(text: &mut &str) -> Option<i32> {
     let mut seconds = 0;
     let mut unit = 3600;
     for part in digits.split(':') {
-        seconds += part.parse::<i32>().ok().filter(|part| (0..=167).contains(part))? * unit;
+        seconds += decimal::<i32>(part).filter(|part| (0..=167).contains(part))? * unit;
         unit /= 60;
     }
     Some(sign * seconds)
@@ -97,7 +98,7 @@ fn parse_time(text: &mut &str) -> Option<i32> {
 impl YearlyTransition {
     fn parse(text: &str) -> Option<Self> {
         let (day, mut at) = text.split_once('/').unwrap_or((text, "2"));
-        let number = |text: &str, most: i64| text.parse().ok().filter(|number| (0..=most).contains(number));
+        let number = |text: &str, most: i64| decimal(text).filter(|number| (0..=most).contains(number));
         let day = if let Some(weekday) = day.strip_prefix('M') {
             let mut parts = weekday.split('.');
             let month = number(parts.next()?, 12).filter(|month| *month > 0)? as usize;

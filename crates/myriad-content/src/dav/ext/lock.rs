@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use bytes::Bytes;
+use myriad_base::digits::decimal;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
 use myriad_files::as_path;
 use myriad_net::ResponseBody;
@@ -71,8 +72,8 @@ pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) 
 fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     let asked =
         request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));
-    let asked = asked
-        .and_then(|digits| std::str::from_utf8(digits).ok()?.split(',').next()?.trim().parse::<u64>().ok());
+    let asked = asked.and_then(|value| value.split(|byte| *byte == b',').next());
+    let asked = asked.and_then(|digits| decimal::<u64>(digits.trim_ascii()));
     asked.map_or(zone.timeout_ms, |seconds| seconds.max(1).saturating_mul(1000).min(zone.timeout_ms))
 }
 

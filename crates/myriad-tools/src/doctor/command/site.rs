@@ -6,6 +6,7 @@ use std::time::Duration;
 use crate::doctor::{CheckedPage, Observation, PageAsset, PageVisit, is_minified, linked_assets};
 use crate::warm::Sitemap;
 use flate2::read::GzDecoder;
+use myriad_base::digits::decimal;
 
 use myriad_cli::web::{WebAnswer, WebClient, WebFailure, WebTarget};
 use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
@@ -146,7 +147,7 @@ fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFai
     let answer = client.get(target, &[("Accept-Encoding", "gzip")])?;
     let body = text(&answer);
     let control = answer.field("Cache-Control").unwrap_or_default();
-    let max_age_s = control.split(',').find_map(|word| word.trim().strip_prefix("max-age=")?.parse().ok());
+    let max_age_s = control.split(',').find_map(|word| decimal(word.trim().strip_prefix("max-age=")?));
     let by_date = answer.field("Expires").filter(|value| value.contains("GMT")).map(|_| 86_400);
     Ok(PageAsset {
         path: target.path.clone(),

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::log_stats::{ReportSection, moment};
+use myriad_base::digits::decimal;
 use myriad_log::local_time;
 
 use myriad_cli::admin::{CommandWords, KnownOption};
@@ -125,7 +126,7 @@ impl LogOptions {
 }
 
 fn limit(text: &str) -> Result<usize, String> {
-    let limit = text.parse().ok().filter(|limit| (1..=10_000).contains(limit));
+    let limit = decimal(text).filter(|limit| (1..=10_000).contains(limit));
     limit.ok_or_else(|| format!("--limit \"{text}\" must be a number from 1 to 10000"))
 }
 

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::tune::{DatabaseServer, parse_amount};
 
+use myriad_base::digits::decimal;
 use myriad_cli::admin::{ChangeAction, CommandWords, KnownOption};
 
 /// Text that `myriad tune --help` prints.
@@ -127,7 +128,7 @@ fn size(words: &CommandWords, option: &str) -> Result<Option<u64>, String> {
 }
 
 fn cores(text: &str) -> Result<u32, String> {
-    let cores = text.parse().ok().filter(|cores| (1..=4096).contains(cores));
+    let cores = decimal(text).filter(|cores| (1..=4096).contains(cores));
     cores.ok_or_else(|| format!("--cores \"{text}\" is not a number from 1 to 4096"))
 }
 

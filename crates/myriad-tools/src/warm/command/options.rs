@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use crate::warm::PhpBudget;
 
+use myriad_base::digits::decimal;
 use myriad_cli::admin::{CommandWords, KnownOption};
 use myriad_cli::web::WebTarget;
 
@@ -133,7 +134,7 @@ fn budget(text: Option<String>) -> Result<PhpBudget, String> {
 
 fn limit(text: Option<String>) -> Result<usize, String> {
     text.map_or(Ok(USUAL), |text| {
-        let number = text.parse().ok().filter(|number| (1..=MOST).contains(number));
+        let number = decimal(&text).filter(|number| (1..=MOST).contains(number));
         number.ok_or_else(|| format!("--limit \"{text}\" is not a number from 1 to {MOST}"))
     })
 }

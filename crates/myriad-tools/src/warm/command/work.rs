@@ -9,6 +9,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use crate::warm::WarmPace;
+use myriad_base::digits::decimal;
 use serde::Serialize;
 
 use super::options::{AGENT, WarmOptions};
@@ -124,7 +125,7 @@ impl WarmRun<'_> {
             };
             self.unreachable.store(0, Ordering::Relaxed);
             if matches!(answer.status, 429 | 503) {
-                let later = answer.field("Retry-After").and_then(|value| value.trim().parse().ok());
+                let later = answer.field("Retry-After").and_then(|value| decimal(value.trim()));
                 locked(&self.counts).refused += 1;
                 let rest = locked(&self.pace).after_refusal(later);
                 sleep(Duration::from_millis(rest));
