@@ -1,5 +1,7 @@
 //! Parser for `syslog:server=ADDRESS,facility=…,severity=…,tag=…,nohostname`.
 
+use myriad_base::digits::decimal;
+
 use super::Arguments;
 use crate::diagnostic::Diagnostic;
 use crate::settings::{SyslogConf, SyslogServer};
@@ -14,7 +16,8 @@ const LONGEST_TAG: usize = 32;
 const PORT: u16 = 514;
 
 /// Parses the syslog server and its parameters in an argument; `None` if the argument does not start with `syslog:`.
-/// Returns an error without a valid `server=` or with a second one, and for an invalid or unknown parameter.
+/// Returns an error without a valid `server=`, for an invalid or unknown parameter, and for a second parameter of the
+/// same name except `nohostname`, as in nginx.
 pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogConf>, Diagnostic> {
     let Some(rest) = args.bytes(index).strip_prefix(b"syslog:") else { return Ok(None) };
     let Ok(rest) = std::str::from_utf8(rest) else { return Err(args.invalid(index, "text in UTF-8")) };
@@ -26,7 +29,14 @@ pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogCo
         tag: "nginx".to_owned(),
         hostname: true,
     };
+    let mut names = Vec::new();
     for word in rest.split(',') {
+        let name = word.split_once('=').map_or(word, |(name, _)| name);
+        if name != "nohostname" && names.contains(&name) {
+            let message = format!("duplicate syslog \"{name}\"");
+            return Err(args.error(index, message).help(format!("keep only one `{name}=`")));
+        }
+        names.push(name);
         let number = |names: &[&str], name: &str, what: &str| {
             let at = names.iter().position(|known| *known == name).and_then(|at| u8::try_from(at).ok());
             at.ok_or_else(|| {
@@ -35,14 +45,14 @@ pub(super) fn read(args: &Arguments<'_>, index: usize) -> Result<Option<SyslogCo
             })
         };
         match word.split_once('=') {
-            Some(("server", address)) if server.is_none() => server = Some(server_of(args, index, address)?),
+            Some(("server", address)) => server = Some(server_of(args, index, address)?),
             Some(("facility", name)) => conf.facility = number(&FACILITIES, name, "facility")?,
             Some(("severity", name)) => conf.severity = number(&SEVERITIES, name, "severity")?,
             Some(("tag", tag)) => conf.tag = tag_of(args, index, tag)?,
             None if word == "nohostname" => conf.hostname = false,
             _ => {
                 return Err(args
-                    .error(index, format!("unknown or repeated syslog parameter \"{word}\""))
+                    .error(index, format!("unknown syslog parameter \"{word}\""))
                     .help("allowed parameters are server=, facility=, severity=, tag= and nohostname"));
             }
         }
@@ -61,7 +71,7 @@ fn server_of(args: &Arguments<'_>, index: usize, address: &str) -> Result<Syslog
     }
     let (host, port) = match address.rsplit_once(':') {
         // Colons within brackets are part of an IPv6 address.
-        Some((host, port)) if !port.ends_with(']') => (host, port.parse().map_err(|_| invalid())?),
+        Some((host, port)) if !port.ends_with(']') => (host, decimal(port).ok_or_else(invalid)?),
         _ => (address, PORT),
     };
     let host = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
