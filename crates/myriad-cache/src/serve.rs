@@ -35,9 +35,6 @@ pub(crate) fn run(
     // The response with a leak is sent to the client that fetched it only.
     request.cache.report.stored = request.cache.report.reason != Some(StoreRefusal::Leak.as_str());
     request.cache.report.age_s = Some(request.received.at_ms.saturating_sub(page.stored_at()) / 1000);
-    if status != CacheStatus::Miss && status != CacheStatus::Expired {
-        request.site.worker.counters.hits.add(1);
-    }
     if matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating) {
         request.cache.report.saved_ms = page.meta().response_time.ms();
     }
@@ -47,6 +44,9 @@ pub(crate) fn run(
     }
     if origin.answer.intercept_errors && code >= 300 && error_pages::has_page_now(exchange, code) {
         return JourneyStep::Done(PhaseStep::Error(code));
+    }
+    if !matches!(status, CacheStatus::Miss | CacheStatus::Expired | CacheStatus::Bypass) {
+        exchange.request.site.worker.counters.hits.add(1);
     }
     origin_fields::show(&mut exchange.request, &page);
     let redirects = page.meta().redirects;

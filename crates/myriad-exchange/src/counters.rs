@@ -21,8 +21,8 @@ pub struct Counters {
     pub begun: Counter,
     /// Requests finished, including those without a response.
     pub requests: Counter,
-    /// Requests served with a stored page, and a cache status other than `MISS` and `EXPIRED`; also requests for
-    /// bundles of the page optimizer.
+    /// Requests served with a stored page, and a cache status other than `MISS`, `EXPIRED` and `BYPASS`; also requests
+    /// for bundles of the page optimizer. An error page of the location that replaces a stored page does not count.
     pub hits: Counter,
     /// Fetches that requests started because no stored page existed or none could be served. Requests that waited for
     /// the fetch of another request or were passed to the origin, and background refreshes, are not counted.

@@ -19,6 +19,23 @@ fn page_becomes_response_with_cache_status_and_age() {
     assert_eq!(variable_value(&mut response.exchange, "upstream_cache_age").as_deref(), Some("0"));
 }
 
+/// Returns the numbers of hits and misses of the worker that served a response.
+fn hits_and_misses(response: &CacheResponse) -> (u64, u64) {
+    let counters = &response.exchange.request.site.worker.counters;
+    (counters.hits.get(), counters.misses.get())
+}
+
+#[test]
+fn hits_are_requests_answered_with_a_stored_page() {
+    let intercepts = "proxy_intercept_errors on; error_page 404 /404.html;";
+    for (directives, status, expected) in [("", 200, (1, 0)), ("", 206, (0, 0)), (intercepts, 404, (0, 0))] {
+        assert_eq!(hits_and_misses(&served(directives, status)), expected, "{directives} {status}");
+    }
+    let mut site = CacheTestSite::new("proxy_cache_bypass 1;");
+    let response = site.get("GET /a", &[]);
+    assert_eq!((&*response.summary(), hits_and_misses(&response)), ("200 BYPASS", (0, 1)));
+}
+
 #[test]
 fn unrequested_partial_content_is_not_served() {
     let response = served("", 206);
