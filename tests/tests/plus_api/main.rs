@@ -238,7 +238,7 @@ fn older_versions_lack_what_came_later() {
     site.server.get("/");
     assert_eq!(site.get(""), json!([1, 2, 3, 4, 5, 6, 7, 8, 9]));
     let roots = |version: u8| site.get(&format!("{version}/")).as_array().expect("names").clone();
-    for (name, since) in [("workers", 9), ("license", 9), ("resolvers", 5), ("nginx", 1)] {
+    for (name, since) in [("workers", 9), ("license", 9), ("resolvers", 5), ("ssl", 1), ("nginx", 1)] {
         for version in 1..=9 {
             assert_eq!(roots(version).contains(&json!(name)), version >= since, "{name} {version}");
             let status = site.server.get(&format!("/seen/{version}/{name}")).status;

@@ -1,5 +1,6 @@
 //! Mapping of API paths to objects.
 
+use myriad_base::digits::decimal;
 use myriad_exchange::traffic::{TrafficSnapshot, ZoneKind};
 use serde_json::{Map, Value, json};
 
@@ -95,8 +96,18 @@ fn exists(path: &[&str], version: u8) -> bool {
 }
 
 fn roots(version: u8) -> Vec<&'static str> {
-    let all =
-        ["nginx", "processes", "connections", "slabs", "http", "stream", "resolvers", "license", "workers"];
+    let all = [
+        "nginx",
+        "processes",
+        "connections",
+        "slabs",
+        "http",
+        "stream",
+        "resolvers",
+        "ssl",
+        "license",
+        "workers",
+    ];
     all.into_iter().filter(|name| exists(&[name], version)).collect()
 }
 
@@ -195,7 +206,7 @@ fn object(site: &SiteView, path: &[&str], version: u8) -> Option<Map<String, Val
             zones::traffic(&sums, kind, version)
         }
         ["workers", number] => {
-            let number: usize = number.parse().ok()?;
+            let number: usize = decimal(number)?;
             general::worker(number, site.workers().get(number)?)
         }
         ["slabs", name] => general::slab(runtime.zones.get(*name)?),
@@ -273,7 +284,7 @@ pub(super) fn block(path: &[&str]) -> UpstreamBlock {
 
 /// Parses the ID of an upstream server. Returns an error if it is not a number.
 pub(super) fn server_id(text: &str) -> Result<u64, PlusError> {
-    text.parse().map_err(|_| PlusError::new(400, "UpstreamBadServerId", "invalid server ID"))
+    decimal(text).ok_or_else(|| PlusError::new(400, "UpstreamBadServerId", "invalid server ID"))
 }
 
 /// Returns the list of supported API versions.
