@@ -37,7 +37,15 @@ pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Phase
         Some(cache) => run(exchange, CacheContext { origin, cache }, JourneyStep::LookUp),
         None if name.is_empty() || name == b"off" => uncached(exchange, origin),
         None => {
-            request.log(LogLevel::Error, format_args!("cache \"{}\" not found", name.escape_ascii()));
+            let (name, zones) = (name.escape_ascii(), named.places.iter().map(|(zone, _)| &**zone));
+            let zones = zones.collect::<Vec<_>>().join(", ");
+            request.log(
+                LogLevel::Error,
+                format_args!(
+                    "cache \"{name}\" not found: the variables in \"*_cache\" must evaluate to the name of a zone \
+                     (\"keys_zone=\": {zones}), or to \"off\""
+                ),
+            );
             PhaseStep::Error(500)
         }
     }

@@ -20,7 +20,7 @@ fn fetches_that_fill_a_zone_are_bounded_and_queue() {
     let mut held = hold(&server, &origin, "/held");
     let answers = ask_all(&server, &["/a", "/b"]);
     assert_eq!(answers.recv().expect("the first answer").status, 503, "only one request may wait");
-    server.log_has("too many fetches in flight for zone \"pages\"");
+    server.log_has("too many fetches in flight for zone \"pages\": waiting requests get a stale page or 503; raise max_fetches");
     assert_eq!(origin.count(), 1);
     gate.open();
     assert_eq!(held.answer().status, 200);

@@ -158,8 +158,13 @@ impl PassedBody {
                     whole.extend_from_slice(&text);
                     if whole.len() > MAX_FILLED {
                         if let Some(exchange) = &self.exchange {
-                            let what = "a page with ESI is not stored, and too long to insert fragments";
-                            exchange.request.log(LogLevel::Error, format_args!("{what}"));
+                            exchange.request.log(
+                                LogLevel::Error,
+                                format_args!(
+                                    "the page is sent without ESI fragments: it is not stored and has more than \
+                                     {MAX_FILLED} bytes; let the origin permit storing it, or send a shorter page"
+                                ),
+                            );
                         }
                         return Poll::Ready(self.whole.take().map(|whole| Ok(Bytes::from(whole))));
                     }

@@ -22,7 +22,10 @@ pub(super) fn reject_fetch(
         let name = zone.zone.name();
         request.log(
             LogLevel::Error,
-            format_args!("too many fetches in flight for zone \"{name}\" (max_fetches, fetch_queue)"),
+            format_args!(
+                "too many fetches in flight for zone \"{name}\": waiting requests get a stale page or 503; raise \
+                 max_fetches or fetch_queue"
+            ),
         );
     }
     abort_fetch(writer, reporter, NoResponse::TOO_MANY);
