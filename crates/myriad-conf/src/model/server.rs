@@ -49,7 +49,7 @@ pub struct ListenConf {
     pub proxy_protocol: bool,
     /// `backlog=`: maximum length of the queue of connections to accept; `None` for the default, 4096.
     pub backlog: Option<u32>,
-    /// `reuseport`: true if each worker has its own socket (`SO_REUSEPORT`).
+    /// `reuseport`: true if each worker has its own socket (`SO_REUSEPORT`), as always for UDP.
     pub reuseport: bool,
     /// `ipv6only=`: true if an IPv6 socket does not accept IPv4 connections; on by default, as in nginx.
     pub ipv6only: bool,

@@ -25,8 +25,8 @@ pub struct UpstreamServer {
     pub name: Text,
     /// `weight=`: share of the server in load balancing, at least 1.
     pub weight: u32,
-    /// `max_fails=`: number of failures within `fail_timeout` after which the server is considered unavailable; 0
-    /// disables this.
+    /// `max_fails=`: number of failures within `fail_timeout` after which the server is considered unavailable, unless
+    /// it is the only one; 0 disables this.
     pub max_fails: u32,
     /// `fail_timeout=`, in ms: period in which failures are counted, and time for which the server is then not used.
     pub fail_timeout: u64,
@@ -35,7 +35,7 @@ pub struct UpstreamServer {
     pub max_fail_timeout: u64,
     /// `max_conns=`: maximum number of concurrent connections; 0 for no limit.
     pub max_conns: u32,
-    /// `backup`: true if the server is only used while all others are unavailable.
+    /// `backup`: true if the server is only used while no server without `backup` is available.
     pub backup: bool,
     /// `down`: true if the server is not used.
     pub down: bool,
@@ -122,8 +122,8 @@ pub struct UpstreamConf {
     pub balance: Balance,
     /// Key of `hash`, which may contain variables; `None` for other balancing methods.
     pub hash_key: Option<Text>,
-    /// `keepalive`: maximum number of idle connections to each server: per worker, for FastCGI of all workers. `None`
-    /// for the default: 32 per worker, for FastCGI none.
+    /// `keepalive`: maximum number of idle connections to each server with the same HTTP version and TLS settings: per
+    /// worker, for FastCGI of all workers. `None` for the default: 32 per worker, for FastCGI none.
     pub keepalive: Option<u32>,
     /// `keepalive_requests`: maximum number of requests per connection to a server.
     pub keepalive_requests: u64,

@@ -32,7 +32,7 @@ pub struct AccessLog {
 pub struct OpenLogFileCache {
     /// Maximum number of log files that are open at a time.
     pub max: u64,
-    /// Time without use after which a log file is closed, in ms.
+    /// Time without use in ms after which a log file is closed when another one is opened.
     pub inactive: u64,
     /// Minimum number of uses within `inactive` for a log file to stay open.
     pub min_uses: u64,

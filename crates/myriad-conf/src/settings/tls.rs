@@ -69,7 +69,7 @@ pub struct OcspCache {
 pub struct CertificateCache {
     /// Maximum number of cached certificates and keys.
     pub max: u32,
-    /// Time after which an unused certificate or key expires, in ms.
+    /// Time without use in ms after which a certificate or key is removed when another one is added.
     pub inactive: u64,
     /// Time in ms for which a cached certificate or key is used before its file is checked or read again.
     pub valid: u64,
