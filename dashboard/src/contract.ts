@@ -88,6 +88,29 @@ export interface Leak {
     now_ms: number;
 }
 
+/** Another node of the cluster. */
+export interface Member {
+    node: string;
+    address: string;
+    state: string;
+    position: string | null;
+    seen_ms_ago: number;
+}
+
+/** Status of the cluster; `cluster` is empty if the server belongs to none. */
+export interface Cluster {
+    cluster: string;
+    node: string;
+    state: string;
+    serves_stored_pages: boolean;
+    behind_ms: Known;
+    position: string | null;
+    members: Member[];
+    unconfirmed: { zone: string; age_ms: number; missing: string[] }[];
+    unconfirmed_count: number;
+    counters: Record<string, number>;
+}
+
 export interface History {
     step_s: number;
     from_ms: number;

@@ -11,6 +11,7 @@ import type { History, Purge, ServerZones, Tick } from "./contract";
 import { byId, write } from "./dom";
 import { many, span } from "./format";
 import { charts } from "./panels/charts";
+import { cluster } from "./panels/cluster";
 import { Figures } from "./panels/figures";
 import { Inspector } from "./panels/inspector";
 import { leaks } from "./panels/leaks";
@@ -142,7 +143,7 @@ class Page {
     private async lists(): Promise<void> {
         if (!this.isLooking) return;
         const zones = get<ServerZones>("9/http/server_zones").then(servers);
-        const told = await Promise.allSettled([this.tops.refresh(), zones, leaks()]);
+        const told = await Promise.allSettled([this.tops.refresh(), zones, leaks(), cluster()]);
         for (const one of told) {
             if (one.status === "rejected" && one.reason instanceof Refused && one.reason.needsSecret) this.stream.retry();
         }

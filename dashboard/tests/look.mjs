@@ -79,6 +79,7 @@ async function panels(page) {
     seen.titles = await page.$$eval("#top-pages button.link, #top-misses button.link", (list) => list.map((node) => node.title));
     seen.zones = await text(page, "#zones");
     seen.leaks = await text(page, "#leaks");
+    seen.cluster = await text(page, "#panel-cluster");
     seen.images = await page.$$eval("img, iframe, object, embed", (list) => list.length);
     seen.scripts = await page.$$eval("script", (list) => list.length);
 }

@@ -169,7 +169,11 @@ impl WordPress {
 
     /// Starts a server like [`WordPress::serve`], with further options.
     pub fn serve_with(&self, options: &[&str]) -> Server {
-        let place = Place::new();
+        self.serve_in(Place::new(), options)
+    }
+
+    /// Starts a server like [`WordPress::serve_with`], whose prefix is the folder of `place`.
+    pub fn serve_in(&self, place: Place, options: &[&str]) -> Server {
         let mut command = self.command(&place, &self.php().display().to_string());
         command.args(options);
         Server::run(place, command)

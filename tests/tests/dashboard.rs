@@ -3,9 +3,10 @@
 //! Dashboard of a real WordPress under load, in a browser: the figures match the requests, purging requires the secret,
 //! the console is empty, and the page is accessible. `MYRIAD_CHROMIUM` specifies another browser of that family.
 
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::process::Command;
 
-use myriad_tests::{Request, Server, WordPress, workspace};
+use myriad_tests::{Place, Request, Server, WordPress, workspace};
 use serde_json::Value;
 
 /// Hits of one page, and of another: together fewer than the hits per second that rankings count exactly.
@@ -28,7 +29,7 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     built_page_is_what_its_source_makes();
     let site = WordPress::shared();
     site.write("visit.php", VISIT);
-    let server = site.serve();
+    let server = member_of_a_cluster(&site);
     let port: u16 = server.read("dashboard/port").trim().parse().expect("the dashboard's port");
     let host = format!("127.0.0.1:{}", server.port);
     ask(&server, &host);
@@ -80,6 +81,12 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
     let leak = "127.0.0.1/visit.php: value of the new cookie \"pvc_visits\" in the body";
     assert!(text("leaks").contains(leak), "{}", text("leaks"));
 
+    assert!(
+        text("cluster").contains("disconnected") && text("cluster").contains("Purges: 0 sent"),
+        "{}",
+        text("cluster")
+    );
+
     // Client input is shown as text.
     let titles = seen["titles"].to_string();
     assert!(titles.contains("<img/src=x") || titles.contains("%3Cimg"), "{titles}");
@@ -106,6 +113,17 @@ fn every_panel_shows_what_was_asked_of_wordpress() {
         text("purge_log")
     );
     assert_eq!(server.get("/").cache(), "MISS", "it is purged");
+}
+
+/// Starts a server that belongs to a cluster without a Valkey server.
+fn member_of_a_cluster(site: &WordPress) -> Server {
+    let place = Place::new();
+    let secret = place.path("cluster.secret");
+    std::fs::write(&secret, "0123456789abcdef".repeat(4)).expect("written");
+    std::fs::set_permissions(&secret, PermissionsExt::from_mode(0o600)).expect("a mode");
+    // The workers run as this user if the tests run as root.
+    let _ = chown(&secret, Some(65534), None);
+    site.serve_in(place, &["--cluster", "redis://127.0.0.1:1"])
 }
 
 /// Sends requests: hits, misses, bypasses, slow pages, a page that is not shared, and a URL that contains markup.

@@ -48,8 +48,12 @@ function queues(list: Queue[]): void {
 }
 
 function state(word: string): HTMLElement {
-    const good = word === "up";
-    return el("span", { class: `state ${good ? "good" : word === "down" || word === "unhealthy" || word === "unavail" ? "bad" : "fair"}` }, word);
+    return stateOf(word, ["up"], ["down", "unhealthy", "unavail"]);
+}
+
+/** Returns an element with the word for a state, colored as good, bad or in between. */
+export function stateOf(word: string, good: string[], bad: string[]): HTMLElement {
+    return el("span", { class: `state ${good.includes(word) ? "good" : bad.includes(word) ? "bad" : "fair"}` }, word);
 }
 
 export function workers(tick: Tick): void {

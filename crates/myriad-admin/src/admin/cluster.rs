@@ -5,18 +5,21 @@ use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
 
 use super::administrator::{Administrator, ReplyResult, ReplySink};
 use crate::protocol::{
-    AdminReply, ClusterReport, ClusterRequest, MemberReport, ReplyEnd, UnconfirmedPurgeReport,
+    AdminReply, ClusterReport, ClusterRequest, MemberReport, NO_CLUSTER, ReplyEnd, UnconfirmedPurgeReport,
 };
 
 impl Administrator {
-    /// Reports the status of the cluster, after removing the node that the request names. Returns an error text if this
-    /// server belongs to no cluster, or its node does not reply.
+    /// Reports the status of the cluster, after removing the node that the request names. The report is empty if this
+    /// server belongs to no cluster. Returns an error text if its node does not reply, or if a node was to be removed and
+    /// that failed.
     pub(super) fn cluster(&self, request: &ClusterRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let publisher = self.zones.iter().find_map(|zone| zone.publisher.lock().clone());
         let Some(publisher) = publisher else {
-            return Err("this server belongs to no cluster: its configuration has no \"cluster\" block, or all zones \
-                        have cluster=off"
-                .to_owned());
+            if request.forget.is_some() {
+                return Err(NO_CLUSTER.to_owned());
+            }
+            tell(AdminReply::Cluster(Box::default()));
+            return Ok(ReplyEnd::default());
         };
         if let Some(node) = &request.forget {
             publisher.forget_node(node)?;

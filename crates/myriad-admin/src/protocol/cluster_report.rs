@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+/// Error text for commands to a server without a cluster.
+pub const NO_CLUSTER: &str = "this server belongs to no cluster: its configuration has no \"cluster\" block, or all zones have cluster=off";
+
 /// Status of a node of a cluster, and of the other nodes as this node sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterReport {
-    /// Name of the cluster.
+    /// Name of the cluster; empty if the server belongs to none. The other fields then have no meaning.
     pub cluster: String,
     /// Name of this node.
     pub node: String,

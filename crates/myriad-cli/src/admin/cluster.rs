@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use myriad_admin::protocol::{AdminReply, AdminRequest, ClusterReport, ClusterRequest, render};
+use myriad_admin::protocol::{AdminReply, AdminRequest, ClusterReport, ClusterRequest, NO_CLUSTER, render};
 
 use super::client::RunningServer;
 use super::options::{CommandWords, KnownOption, too_much};
@@ -89,6 +89,9 @@ pub(super) fn run(command: &ClusterCommand) -> Result<ExitCode, String> {
     let mut is_connected = false;
     running.send_request(&request, |reply| {
         let AdminReply::Cluster(report) = &reply else { return Ok(true) };
+        if report.cluster.is_empty() {
+            return Err(NO_CLUSTER.to_owned());
+        }
         is_connected = report.state == "connected";
         if command.words.has("--json") {
             return output.line(&reply.json());

@@ -1,0 +1,48 @@
+// Nodes of the cluster, and purges that some of them have not confirmed.
+
+import { get } from "../api";
+import type { Cluster, Member } from "../contract";
+import { byId, el, write } from "../dom";
+import { exact, many, NONE, span } from "../format";
+import { stateOf } from "./origins";
+import { table } from "./table";
+
+/** Maximum number of nodes that a purge waits for, by name. */
+const MOST_NAMES = 3;
+
+const COLUMNS = [
+    { label: "Node", kind: "wide" },
+    { label: "State" },
+    { label: "Position", kind: "number" },
+    { label: "Seen", kind: "number" },
+];
+
+/** Requests the status of the cluster, and shows it. The panel is hidden if the server belongs to no cluster. */
+export async function cluster(): Promise<void> {
+    const told = await get<Cluster>("cluster", {});
+    byId("panel-cluster").hidden = !told.cluster;
+    if (!told.cluster) return;
+    const own: Member = { node: told.node, address: "this node", state: told.state, position: told.position, seen_ms_ago: 0 };
+    const rows = [own, ...told.members].map((member) => [
+        el("span", { class: "two" }, member.node, el("small", {}, member.address)),
+        stateOf(member.state.replace("_", " "), ["connected", "active"], ["disconnected", "silent", "wrong secret", "name taken"]),
+        member.position ?? NONE,
+        member === own ? NONE : `${span(member.seen_ms_ago)} ago`,
+    ]);
+    table(byId("cluster"), `Nodes of the cluster ${told.cluster}`, COLUMNS, rows, "No nodes.");
+    write(byId("cluster-purges"), purges(told));
+}
+
+/** Describes the purges of this node, and its state as a server of stored pages. */
+function purges(told: Cluster): string {
+    const counted = (name: string): string => exact(told.counters[name] ?? 0);
+    const sentences = [`Purges: ${counted("purges_sent")} sent, ${counted("purges_received")} received.`];
+    const oldest = told.unconfirmed[0];
+    if (oldest) {
+        const names = oldest.missing.slice(0, MOST_NAMES).join(", ");
+        const more = oldest.missing.length > MOST_NAMES ? ", …" : "";
+        sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}.`);
+    }
+    if (!told.serves_stored_pages) sentences.push("Stored pages that may have missed a purge are stale.");
+    return sentences.join(" ");
+}
