@@ -1,13 +1,13 @@
 //! Delivery of purges: own purges to the log, receipts to other nodes, answers to requests.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::apply::BatchContents;
 use super::bug::SeededBug;
 use super::commands::CommandKind;
 use super::history::LostRecords;
 use super::machine::UnconfirmedAppend;
-use super::outbox::{OwnPurge, SaveState};
+use super::outbox::{OwnPurge, PurgeRequest, SaveState};
 use super::{
     BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, LinkState, LogEntry,
     LogTail, MissingReceipt, PurgeAnswer, PurgeTicket,
@@ -37,19 +37,42 @@ impl ClusterNode {
     ) {
         self.counters.purges_requested += 1;
         self.upkeep.note_change();
-        let is_too_large = body.len() > MAX_PURGE_BYTES;
-        if is_too_large || self.outbox.is_full() {
-            if is_too_large {
-                self.log(ClusterMessage::PurgeTooLarge(body.len()));
+        let request = PurgeRequest { ticket, requested_at: now, answer_due_at: now + wait_ms };
+        if body.len() > MAX_PURGE_BYTES {
+            self.log(ClusterMessage::PurgeTooLarge(body.len()));
+            self.purge_zone(zone, request, now);
+        } else if let Some(key) = self.outbox.find_combinable(&zone, &body) {
+            self.outbox.add_request(key, request);
+        } else if self.outbox.is_full() {
+            self.log(ClusterMessage::TooManyPurges);
+            let replaced = self.outbox.take_unsent();
+            let zones: BTreeSet<&String> = replaced.iter().map(|own| &own.purge.zone).collect();
+            for zone in zones {
+                let purge = self.new_purge(zone.clone(), Vec::new());
+                self.outbox.add(OwnPurge::new(purge, now));
             }
-            return self.purge_everything(Some((ticket, now + wait_ms)), now);
+            for own in &replaced {
+                self.answer_removed(own, now);
+            }
+            self.purge_zone(zone, request, now);
+        } else {
+            let purge = self.new_purge(zone, body);
+            self.history.add_known(purge.id);
+            let key = self.outbox.add(OwnPurge::new(purge, now));
+            self.outbox.add_request(key, request);
         }
-        let purge = self.new_purge(zone, body);
-        self.history.add_known(purge.id);
-        self.outbox.add(OwnPurge::new(purge, now, Some((ticket, now + wait_ms))));
         while let Some(own) = self.outbox.take_excess() {
             self.answer_removed(&own, now);
         }
+    }
+
+    /// Requests a purge of all pages of a zone. This node applies it, too, once it is in the log.
+    fn purge_zone(&mut self, zone: String, request: PurgeRequest, now: ClockMs) {
+        let key = self.outbox.find_combinable(&zone, &[]).unwrap_or_else(|| {
+            let purge = self.new_purge(zone, Vec::new());
+            self.outbox.add(OwnPurge::new(purge, now))
+        });
+        self.outbox.add_request(key, request);
     }
 
     fn new_purge(&mut self, zone: String, body: Vec<u8>) -> ClusterPurge {
@@ -58,30 +81,28 @@ impl ClusterNode {
         ClusterPurge { id, origin: self.settings.node.clone(), zone, body }
     }
 
-    /// Replaces all own purges that wait for the log, and one more, by a purge of everything. This node applies it, too,
-    /// once it is in the log: the replaced purges need not be durable here.
-    fn purge_everything(&mut self, request: Option<(PurgeTicket, ClockMs)>, now: ClockMs) {
+    /// Replaces all own purges that wait for the log by a purge of everything. This node applies it, too, once it is in
+    /// the log: the replaced purges need not be durable here.
+    fn purge_everything(&mut self, now: ClockMs) {
         self.upkeep.note_change();
         for replaced in self.outbox.take_unsent() {
             self.answer_removed(&replaced, now);
         }
         let purge = self.new_purge(String::new(), Vec::new());
-        self.outbox.add(OwnPurge { save: SaveState::Saved, ..OwnPurge::new(purge, now, request) });
+        self.outbox.add(OwnPurge::new(purge, now));
     }
 
-    /// Handles the failure to save an own purge.
-    pub(super) fn handle_purge_not_saved(&mut self, ticket: PurgeTicket, now: ClockMs) {
-        if self.has_bug(SeededBug::OwnFailedSaveIgnored) {
-            if let Some(purge) = self.outbox.note_ticket_saved(ticket) {
-                self.queue.note_durable(purge);
-            }
-        } else if let Some(purge) = self.outbox.note_ticket_failed(ticket) {
-            match self.outbox.find(purge) {
-                Some(own) => self.queue.note_own_unsaved(&own.purge, now),
-                // A purge of everything has replaced it. This node applies that when its record is read.
-                None => self.queue.note_durable(purge),
-            }
+    /// Handles the result of the save of an own purge.
+    pub(super) fn handle_purge_saved(&mut self, ticket: PurgeTicket, is_saved: bool, now: ClockMs) {
+        if !is_saved {
             self.log(ClusterMessage::PurgesNotSaved);
+        }
+        let is_saved = is_saved || self.has_bug(SeededBug::OwnFailedSaveIgnored);
+        let Some((purge, save)) = self.outbox.note_save(ticket, is_saved) else { return };
+        match (save, self.outbox.find(purge)) {
+            (SaveState::Waiting, _) => {}
+            (SaveState::Failed, Some(own)) => self.queue.note_own_unsaved(&own.purge, now),
+            (SaveState::Failed, None) | (SaveState::Saved, _) => self.queue.note_durable(purge),
         }
     }
 
@@ -89,7 +110,7 @@ impl ClusterNode {
     pub(super) fn handle_applied(&mut self, batch: BatchNumber) {
         if let Some(BatchContents::Purges(purges)) = self.queue.confirm(batch) {
             for purge in purges {
-                self.outbox.note_saved(purge.id);
+                self.outbox.note_repeated_save(purge.id);
             }
         }
     }
@@ -115,9 +136,9 @@ impl ClusterNode {
 
     /// Answers a purge that does not wait for receipts any more.
     fn answer_removed(&mut self, own: &OwnPurge, now: ClockMs) {
-        if let (Some(ticket), Some(_)) = (own.ticket, own.answer_due_at) {
-            let answer = self.answer(own, now);
-            self.actions.push_back(ClusterAction::Answer { ticket, answer });
+        for request in own.requests() {
+            let answer = self.answer(own, request, now);
+            self.actions.push_back(ClusterAction::Answer { ticket: request.ticket, answer });
         }
     }
 
@@ -129,11 +150,7 @@ impl ClusterNode {
         }
         for purge in stored.pending {
             // It is applied again when it is read: it need not have been durable here.
-            self.outbox.add(OwnPurge {
-                save: SaveState::Saved,
-                is_restored: true,
-                ..OwnPurge::new(purge, now, None)
-            });
+            self.outbox.add(OwnPurge::restored(purge, now));
         }
     }
 
@@ -159,6 +176,7 @@ impl ClusterNode {
             return;
         };
         let purges = self.outbox.next_purges(now);
+        self.outbox.note_sent(&purges);
         self.send_append(id, position, Some(tail), purges, now);
     }
 
@@ -240,7 +258,7 @@ impl ClusterNode {
             self.repeat_purge(purge, now);
         }
         if lost.is_incomplete || self.outbox.has_excess() {
-            self.purge_everything(None, now);
+            self.purge_everything(now);
         }
     }
 
@@ -254,7 +272,7 @@ impl ClusterNode {
             self.repeat_purge(purge, now);
         }
         if self.outbox.has_excess() {
-            self.purge_everything(None, now);
+            self.purge_everything(now);
         }
     }
 
@@ -354,13 +372,12 @@ impl ClusterNode {
             let is_confirmed = own.record.is_some()
                 && self.members.is_known()
                 && self.members.expected().all(|(node, _)| own.receipts.contains(node));
-            let is_due = own.answer_due_at.is_some_and(|due_at| due_at <= now);
-            let is_finished = is_confirmed && own.save != SaveState::Waiting;
-            if is_finished || is_due || self.is_wait_useless(own, now) {
-                let answer = self.answer(own, now);
-                if let Some(ticket) = self.outbox.take_answer(key) {
-                    self.actions.push_back(ClusterAction::Answer { ticket, answer });
-                }
+            let is_finished = is_confirmed && own.save() != SaveState::Waiting;
+            let is_complete = is_finished || self.is_wait_useless(own, now);
+            for request in self.outbox.take_requests(key, if is_complete { ClockMs::MAX } else { now }) {
+                let Some(own) = self.outbox.get(key) else { continue };
+                let answer = self.answer(own, &request, now);
+                self.actions.push_back(ClusterAction::Answer { ticket: request.ticket, answer });
             }
             if is_finished {
                 self.outbox.remove(key);
@@ -373,7 +390,7 @@ impl ClusterNode {
     fn is_wait_useless(&self, own: &OwnPurge, now: ClockMs) -> bool {
         let silent_ms = self.settings.timings.detection_ms;
         (own.record.is_some() || self.link == LinkState::Disconnected)
-            && own.save != SaveState::Waiting
+            && own.save() != SaveState::Waiting
             && self.members.is_known()
             && self
                 .members
@@ -381,7 +398,7 @@ impl ClusterNode {
                 .all(|(node, _)| own.receipts.contains(node) || self.members.is_silent(node, silent_ms, now))
     }
 
-    fn answer(&self, own: &OwnPurge, now: ClockMs) -> PurgeAnswer {
+    fn answer(&self, own: &OwnPurge, request: &PurgeRequest, now: ClockMs) -> PurgeAnswer {
         let silent_ms = self.settings.timings.detection_ms;
         let missing = |(node, _): (&NodeName, _)| {
             let is_silent = self.members.is_silent(node, silent_ms, now);
@@ -392,8 +409,8 @@ impl ClusterNode {
             missing: self.members.expected().filter_map(missing).collect(),
             members_known: self.members.is_known(),
             is_in_log: own.record.is_some(),
-            is_saved: own.save == SaveState::Saved,
-            elapsed_ms: now.saturating_sub(own.requested_at),
+            is_saved: own.save() == SaveState::Saved,
+            elapsed_ms: now.saturating_sub(request.requested_at),
         }
     }
 }

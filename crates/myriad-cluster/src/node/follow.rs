@@ -327,7 +327,7 @@ impl ClusterNode {
             self.counters.purges_applied += unknown.len() as u64;
             Some(self.begin_batch(BatchContents::Purges(unknown)))
         };
-        let is_own = |id: &PurgeId| self.outbox.find(*id).is_some_and(|own| own.save == SaveState::Waiting);
+        let is_own = |id: &PurgeId| self.outbox.find(*id).is_some_and(|own| own.save() == SaveState::Waiting);
         let own = purges.iter().map(|purge| purge.id).filter(is_own).collect();
         let others = purges.iter().filter(|purge| purge.origin != self.settings.node);
         let receipts: Vec<_> = others.map(|purge| (purge.origin.clone(), purge.id)).collect();

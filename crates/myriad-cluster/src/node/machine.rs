@@ -110,7 +110,7 @@ impl ClusterNode {
             queue: ApplyQueue::default(),
             applied: None,
             tail: None,
-            outbox: PurgeOutbox::default(),
+            outbox: PurgeOutbox::new(settings.timings.max_unsent_bytes),
             append: None,
             append_at: now,
             lost_races: 0,
@@ -145,12 +145,8 @@ impl ClusterNode {
             ClusterEvent::Purge { ticket, zone, body, wait_ms } => {
                 self.request_purge(ticket, zone, body, wait_ms, now);
             }
-            ClusterEvent::PurgeDurable(ticket) => {
-                if let Some(purge) = self.outbox.note_ticket_saved(ticket) {
-                    self.queue.note_durable(purge);
-                }
-            }
-            ClusterEvent::PurgeNotSaved(ticket) => self.handle_purge_not_saved(ticket, now),
+            ClusterEvent::PurgeDurable(ticket) => self.handle_purge_saved(ticket, true, now),
+            ClusterEvent::PurgeNotSaved(ticket) => self.handle_purge_saved(ticket, false, now),
             ClusterEvent::Applied(batch) => self.handle_applied(batch),
             ClusterEvent::AppliedNotSaved(batch) => self.handle_applied_not_saved(batch, now),
             ClusterEvent::PositionStored { number, is_stored } => self.end_store(number, is_stored),

@@ -88,8 +88,10 @@ pub enum ClusterMessage {
     PartitionEnded,
     /// A member was removed because it was silent for too long.
     MemberRemoved(NodeName),
-    /// A purge is too large for the log, and was replaced by a purge of everything.
+    /// A purge is too large for the log, and was replaced by a purge of all pages of its zone.
     PurgeTooLarge(usize),
+    /// Too many purges wait for the log, and were replaced by purges of all pages of their zones.
+    TooManyPurges,
     /// The position file could not be written.
     PositionNotStored,
     /// Purges are in effect, but could not be made durable.
@@ -146,8 +148,11 @@ impl fmt::Display for ClusterMessage {
             Self::PartitionEnded => f.write_str("purges of all nodes are received again"),
             Self::MemberRemoved(node) => write!(f, "member \"{node}\" removed: it was silent for too long"),
             Self::PurgeTooLarge(bytes) => {
-                write!(f, "a purge of {bytes} bytes exceeds the limit of the purge log; all pages of all nodes become stale instead")
+                write!(f, "a purge of {bytes} bytes exceeds the limit of the purge log; all pages of its zone become stale on all nodes instead")
             }
+            Self::TooManyPurges => f.write_str(
+                "too many purges wait for the purge log; all pages of their zones become stale on all nodes instead",
+            ),
             Self::PurgesNotSaved => f.write_str(
                 "purges are in effect, but could not be saved; they are not confirmed to other nodes until a later attempt succeeds; check the free space and the permissions of the cache folders",
             ),

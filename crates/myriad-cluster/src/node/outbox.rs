@@ -1,16 +1,15 @@
 //! Purges that this node must bring into the log: its own, and lost purges of other nodes.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 
 use super::{ClockMs, PendingPurgeStatus, PurgeTicket};
 use crate::record::{
     ClusterPurge, LogPosition, MAX_RECORD_BYTES, MAX_RECORD_PURGES, NodeName, PurgeId, RecordTag,
 };
 
-/// Maximum number of purges that wait for the log; more are replaced by one purge of everything.
+/// Maximum number of purges that wait for the log; more are replaced by one purge of each zone.
 const MAX_UNSENT: usize = 20_000;
-/// Maximum size of purges that wait for the log, in bytes.
-const MAX_UNSENT_BYTES: usize = 16 << 20;
 /// Maximum number of own purges in memory. Of more, the oldest in the log do not wait for receipts any more.
 const MAX_OWN: usize = 40_000;
 /// Maximum number of purges in a status.
@@ -27,91 +26,174 @@ pub(super) enum SaveState {
     Failed,
 }
 
+/// Request of a purge.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PurgeRequest {
+    pub(super) ticket: PurgeTicket,
+    pub(super) requested_at: ClockMs,
+    /// Time at which the answer is due.
+    pub(super) answer_due_at: ClockMs,
+}
+
 /// Purge that was requested on this node, until every member has confirmed it and its save has ended here.
 #[derive(Debug)]
 pub(super) struct OwnPurge {
     pub(super) purge: ClusterPurge,
+    /// Time of the first request.
     pub(super) requested_at: ClockMs,
     /// True if an earlier lifetime of the node requested the purge.
-    pub(super) is_restored: bool,
-    /// Number of the request; `None` for a purge that no request waits for.
-    pub(super) ticket: Option<PurgeTicket>,
-    /// Time at which the answer is due; `None` once it was given.
-    pub(super) answer_due_at: Option<ClockMs>,
-    pub(super) save: SaveState,
+    is_restored: bool,
+    /// Requests without an answer. Equal purges that wait for the log are combined.
+    requests: Vec<PurgeRequest>,
+    /// Number of requests whose save has not ended.
+    waiting_saves: usize,
+    has_failed_save: bool,
     /// Record that has the purge; `None` if the log does not have it.
     pub(super) record: Option<LogPosition>,
     pub(super) receipts: BTreeSet<NodeName>,
 }
 
 impl OwnPurge {
-    pub(super) fn new(
-        purge: ClusterPurge,
-        requested_at: ClockMs,
-        request: Option<(PurgeTicket, ClockMs)>,
-    ) -> Self {
+    /// Creates a purge that this node applies when its record is read.
+    pub(super) fn new(purge: ClusterPurge, requested_at: ClockMs) -> Self {
         Self {
             purge,
             requested_at,
             is_restored: false,
-            ticket: request.map(|(ticket, _)| ticket),
-            answer_due_at: request.map(|(_, due_at)| due_at),
-            save: SaveState::Waiting,
+            requests: Vec::new(),
+            waiting_saves: 0,
+            has_failed_save: false,
             record: None,
             receipts: BTreeSet::new(),
         }
     }
-}
 
-#[derive(Debug)]
-struct LostPurge {
-    purge: ClusterPurge,
-    due_at: ClockMs,
+    /// Creates a purge of an earlier lifetime.
+    pub(super) fn restored(purge: ClusterPurge, now: ClockMs) -> Self {
+        Self { is_restored: true, ..Self::new(purge, now) }
+    }
+
+    /// Result of the save on this node, of all requests.
+    pub(super) fn save(&self) -> SaveState {
+        match (self.waiting_saves, self.has_failed_save) {
+            (1.., _) => SaveState::Waiting,
+            (0, true) => SaveState::Failed,
+            (0, false) => SaveState::Saved,
+        }
+    }
+
+    /// Requests without an answer.
+    pub(super) fn requests(&self) -> &[PurgeRequest] {
+        &self.requests
+    }
 }
 
 /// Purges that this node must bring into the log, and own purges that wait for receipts.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct PurgeOutbox {
     own: BTreeMap<u64, OwnPurge>,
     last_key: u64,
     keys: HashMap<PurgeId, u64>,
-    /// Purges whose save has not ended.
+    /// Own purges whose save has not ended, by the ticket of the request.
     tickets: HashMap<PurgeTicket, PurgeId>,
     /// True if a purge in the log was removed before every member had confirmed it.
     has_excess: bool,
     /// Own purges that are not in the log.
     unsent: BTreeSet<u64>,
     unsent_bytes: usize,
+    max_unsent_bytes: usize,
+    /// Own purges that were never part of an append, by the hash of their zone and body. A later request of an equal purge
+    /// needs no purge of its own.
+    combinable: HashMap<u64, u64>,
+    hasher: RandomState,
     /// Purges whose receipts changed since [`PurgeOutbox::take_changed`].
     changed: BTreeSet<u64>,
     answers_due: BTreeSet<(ClockMs, u64)>,
-    lost: Vec<LostPurge>,
+    /// Lost purges that do not wait for receipts here, in the order of the times at which they are due.
+    lost: BTreeMap<(ClockMs, u64), ClusterPurge>,
+    lost_keys: HashMap<PurgeId, (ClockMs, u64)>,
 }
 
 impl PurgeOutbox {
-    /// Adds an own purge.
-    pub(super) fn add(&mut self, purge: OwnPurge) {
+    /// Creates an outbox in which at most `max_unsent_bytes` of purges wait for the log.
+    pub(super) fn new(max_unsent_bytes: usize) -> Self {
+        Self {
+            own: BTreeMap::new(),
+            last_key: 0,
+            keys: HashMap::new(),
+            tickets: HashMap::new(),
+            has_excess: false,
+            unsent: BTreeSet::new(),
+            unsent_bytes: 0,
+            max_unsent_bytes,
+            combinable: HashMap::new(),
+            hasher: RandomState::new(),
+            changed: BTreeSet::new(),
+            answers_due: BTreeSet::new(),
+            lost: BTreeMap::new(),
+            lost_keys: HashMap::new(),
+        }
+    }
+
+    /// Adds an own purge, and returns its key.
+    pub(super) fn add(&mut self, purge: OwnPurge) -> u64 {
         self.last_key += 1;
         let key = self.last_key;
         self.keys.insert(purge.purge.id, key);
-        if let Some(ticket) = purge.ticket.filter(|_| purge.save == SaveState::Waiting) {
-            self.tickets.insert(ticket, purge.purge.id);
-        }
-        if let Some(due_at) = purge.answer_due_at {
-            self.answers_due.insert((due_at, key));
-        }
-        if purge.record.is_none() {
-            self.unsent.insert(key);
-            self.unsent_bytes += purge.purge.encoded_len();
+        self.unsent.insert(key);
+        self.unsent_bytes += purge.purge.encoded_len();
+        if !purge.is_restored {
+            self.combinable.insert(self.hash(&purge.purge.zone, &purge.purge.body), key);
         }
         self.own.insert(key, purge);
         self.changed.insert(key);
+        key
     }
 
-    /// True if the maximum number or size of purges that wait for the log is reached. A purge of everything must then
+    /// Adds a request to the purge with this key, which exists.
+    pub(super) fn add_request(&mut self, key: u64, request: PurgeRequest) {
+        let Some(own) = self.own.get_mut(&key) else { return };
+        own.requests.push(request);
+        own.waiting_saves += 1;
+        self.tickets.insert(request.ticket, own.purge.id);
+        self.answers_due.insert((request.answer_due_at, key));
+        self.changed.insert(key);
+    }
+
+    /// Returns the key of a purge that has the effect of this purge and was never part of an append: an equal one, or one
+    /// of all pages. Other nodes execute it later than now.
+    pub(super) fn find_combinable(&self, zone: &str, body: &[u8]) -> Option<u64> {
+        [(zone, body), (zone, &[]), ("", &[])].into_iter().find_map(|(zone, body)| {
+            let key = *self.combinable.get(&self.hash(zone, body))?;
+            let purge = &self.own.get(&key)?.purge;
+            (purge.zone == zone && purge.body == body).then_some(key)
+        })
+    }
+
+    fn hash(&self, zone: &str, body: &[u8]) -> u64 {
+        self.hasher.hash_one((zone, body))
+    }
+
+    /// Notes that these purges are part of an append, which may succeed without a reply.
+    pub(super) fn note_sent(&mut self, purges: &[ClusterPurge]) {
+        for purge in purges {
+            if let Some(&key) = self.keys.get(&purge.id) {
+                self.end_combining(key, purge);
+            }
+        }
+    }
+
+    fn end_combining(&mut self, key: u64, purge: &ClusterPurge) {
+        let hash = self.hash(&purge.zone, &purge.body);
+        if self.combinable.get(&hash) == Some(&key) {
+            self.combinable.remove(&hash);
+        }
+    }
+
+    /// True if the maximum number or size of purges that wait for the log is reached. One purge of each zone must then
     /// replace them.
     pub(super) fn is_full(&self) -> bool {
-        self.unsent.len() >= MAX_UNSENT || self.unsent_bytes >= MAX_UNSENT_BYTES
+        self.unsent.len() >= MAX_UNSENT || self.unsent_bytes >= self.max_unsent_bytes
     }
 
     /// Removes all own purges that are not in the log, and returns them.
@@ -121,48 +203,45 @@ impl PurgeOutbox {
         keys.into_iter().filter_map(|key| self.remove(key)).collect()
     }
 
-    /// Removes a purge.
+    /// Removes an own purge.
     pub(super) fn remove(&mut self, key: u64) -> Option<OwnPurge> {
         let purge = self.own.remove(&key)?;
         self.keys.remove(&purge.purge.id);
-        if let Some(due_at) = purge.answer_due_at {
-            self.answers_due.remove(&(due_at, key));
+        for request in &purge.requests {
+            self.answers_due.remove(&(request.answer_due_at, key));
         }
+        self.end_combining(key, &purge.purge);
         self.has_excess &= !self.own.is_empty();
         Some(purge)
     }
 
-    /// Notes that the purge with this ticket is durable here, and returns its ID.
-    pub(super) fn note_ticket_saved(&mut self, ticket: PurgeTicket) -> Option<PurgeId> {
+    /// Notes the result of the save of the purge with this ticket. Returns the purge's ID and the result for all requests.
+    pub(super) fn note_save(&mut self, ticket: PurgeTicket, is_saved: bool) -> Option<(PurgeId, SaveState)> {
         let purge = self.tickets.remove(&ticket)?;
-        self.set_save(purge, SaveState::Saved);
-        Some(purge)
+        let Some(&key) = self.keys.get(&purge) else {
+            // A purge of all pages has replaced it. This node applies that when its record is read.
+            return Some((purge, SaveState::Saved));
+        };
+        let own = self.own.get_mut(&key)?;
+        own.waiting_saves -= 1;
+        own.has_failed_save |= !is_saved;
+        self.changed.insert(key);
+        Some((purge, own.save()))
     }
 
-    /// Notes that the save of the purge with this ticket failed, and returns its ID.
-    pub(super) fn note_ticket_failed(&mut self, ticket: PurgeTicket) -> Option<PurgeId> {
-        let purge = self.tickets.remove(&ticket)?;
-        self.set_save(purge, SaveState::Failed);
-        Some(purge)
-    }
-
-    /// Notes that a purge is durable here, if it is an own purge.
-    pub(super) fn note_saved(&mut self, purge: PurgeId) {
-        self.set_save(purge, SaveState::Saved);
-    }
-
-    fn set_save(&mut self, purge: PurgeId, save: SaveState) {
+    /// Notes that a purge is durable here, if it is an own purge whose save failed before.
+    pub(super) fn note_repeated_save(&mut self, purge: PurgeId) {
         if let Some(key) = self.keys.get(&purge)
             && let Some(own) = self.own.get_mut(key)
         {
-            own.save = save;
+            own.has_failed_save = false;
             self.changed.insert(*key);
         }
     }
 
     /// True if the save of this own purge failed.
     pub(super) fn has_failed_save(&self, purge: PurgeId) -> bool {
-        self.find(purge).is_some_and(|own| own.save == SaveState::Failed)
+        self.find(purge).is_some_and(|own| own.save() == SaveState::Failed)
     }
 
     /// If too many own purges are in memory, removes the oldest that is in the log and whose save has ended.
@@ -171,7 +250,7 @@ impl PurgeOutbox {
             return None;
         }
         let mut own = self.own.iter();
-        let key = *own.find(|(_, own)| own.record.is_some() && own.save != SaveState::Waiting)?.0;
+        let key = *own.find(|(_, own)| own.record.is_some() && own.save() != SaveState::Waiting)?.0;
         self.has_excess = true;
         self.remove(key)
     }
@@ -205,8 +284,10 @@ impl PurgeOutbox {
                 }
             }
         }
-        if !self.lost.is_empty() {
-            self.lost.retain(|lost| !purges.iter().any(|purge| purge.id == lost.purge.id));
+        for purge in purges {
+            if let Some(key) = self.lost_keys.remove(&purge.id) {
+                self.lost.remove(&key);
+            }
         }
     }
 
@@ -228,8 +309,11 @@ impl PurgeOutbox {
     /// Adds a purge that the log has lost and that does not wait for receipts here. It is appended at `due_at` unless
     /// another node has appended it.
     pub(super) fn add_lost(&mut self, purge: ClusterPurge, due_at: ClockMs) {
-        if !self.keys.contains_key(&purge.id) && !self.lost.iter().any(|lost| lost.purge.id == purge.id) {
-            self.lost.push(LostPurge { purge, due_at });
+        if !self.keys.contains_key(&purge.id) && !self.lost_keys.contains_key(&purge.id) {
+            self.last_key += 1;
+            let key = (due_at, self.last_key);
+            self.lost_keys.insert(purge.id, key);
+            self.lost.insert(key, purge);
         }
     }
 
@@ -237,7 +321,7 @@ impl PurgeOutbox {
     /// its size.
     pub(super) fn next_purges(&self, now: ClockMs) -> Vec<ClusterPurge> {
         let own = self.unsent.iter().map(|key| &self.own[key].purge);
-        let lost = self.lost.iter().filter(|lost| lost.due_at <= now).map(|lost| &lost.purge);
+        let lost = self.lost.range(..=(now, u64::MAX)).map(|(_, purge)| purge);
         let mut bytes = 0;
         own.chain(lost)
             .take(MAX_RECORD_PURGES)
@@ -257,7 +341,7 @@ impl PurgeOutbox {
 
     /// Time at which the first lost purge is due.
     pub(super) fn lost_due_at(&self) -> Option<ClockMs> {
-        self.lost.iter().map(|lost| lost.due_at).min()
+        self.lost.first_key_value().map(|(&(due_at, _), _)| due_at)
     }
 
     /// Milliseconds for which the oldest own purge has been waiting for the log; `u32::MAX` if unknown.
@@ -309,11 +393,15 @@ impl PurgeOutbox {
         self.own.get(&key)
     }
 
-    /// Notes that the answer to a purge is given; returns the ticket if it was not given before.
-    pub(super) fn take_answer(&mut self, key: u64) -> Option<PurgeTicket> {
-        let own = self.own.get_mut(&key)?;
-        self.answers_due.remove(&(own.answer_due_at.take()?, key));
-        own.ticket
+    /// Takes the requests of a purge whose answers are due at `until` or earlier.
+    pub(super) fn take_requests(&mut self, key: u64, until: ClockMs) -> Vec<PurgeRequest> {
+        let Some(own) = self.own.get_mut(&key) else { return Vec::new() };
+        let due: Vec<PurgeRequest> =
+            own.requests.extract_if(.., |request| request.answer_due_at <= until).collect();
+        for request in &due {
+            self.answers_due.remove(&(request.answer_due_at, key));
+        }
+        due
     }
 
     /// Time at which the first answer is due.
@@ -329,8 +417,7 @@ impl PurgeOutbox {
     /// True if a purge with this body is in memory.
     #[cfg(test)]
     pub(super) fn holds(&self, body: &[u8]) -> bool {
-        let lost = self.lost.iter().map(|lost| &lost.purge);
-        self.own.values().map(|own| &own.purge).chain(lost).any(|purge| purge.body == body)
+        self.own.values().map(|own| &own.purge).chain(self.lost.values()).any(|purge| purge.body == body)
     }
 
     /// Returns the number of own purges without all receipts, and the status of the oldest.

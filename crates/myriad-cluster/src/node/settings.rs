@@ -44,6 +44,8 @@ pub struct NodeTimings {
     pub retain_ms: u64,
     /// Maximum size of these purges, in bytes.
     pub retain_bytes: usize,
+    /// Maximum size of own purges that are not in the log, in bytes. More are replaced by one purge of each zone.
+    pub max_unsent_bytes: usize,
     /// Minimum interval between two writes of the position file, in milliseconds.
     pub store_ms: u64,
 }
@@ -62,6 +64,7 @@ impl Default for NodeTimings {
             history_records: 4096,
             retain_ms: 300_000,
             retain_bytes: 4 << 20,
+            max_unsent_bytes: 4 << 20,
             store_ms: 1000,
         }
     }

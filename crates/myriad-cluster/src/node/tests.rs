@@ -1,3 +1,4 @@
 //! Tests of the node as a whole.
 
+mod purges;
 mod simulation;

@@ -6,7 +6,7 @@ use super::{ClusterSecret, EntryId, LogPosition, NodeName, PurgeId, RecordContex
 /// Version of the contents that this binary writes, and the newest version that it reads.
 const VERSION: u8 = 1;
 
-/// Maximum length of a purge's body, in bytes. A longer purge is replaced by one of all pages.
+/// Maximum length of a purge's body, in bytes. A longer purge is replaced by one of all pages of its zone.
 pub const MAX_PURGE_BYTES: usize = 256 * 1024;
 
 /// Length of a record above which no further purge is added to it, in bytes.
@@ -27,7 +27,7 @@ pub struct ClusterPurge {
     pub origin: NodeName,
     /// Zone; an empty name means that all pages of all zones become stale.
     pub zone: String,
-    /// The purge, in the format of the cache. This crate does not interpret it.
+    /// The purge, in the format of the cache, which this crate does not interpret; empty for all pages of the zone.
     pub body: Vec<u8>,
 }
 

@@ -1,7 +1,7 @@
 //! The process of a host: the production node, and the execution of its actions.
 
 use super::host::PageKey;
-use super::world::{FaultEnd, World, WorldEvent};
+use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::node::{
     BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings,
     Readiness,
@@ -26,6 +26,7 @@ impl World {
                 trim_ms: 60_000,
                 max_log_records: 200,
                 history_records: 64,
+                max_unsent_bytes: self.max_unsent_bytes,
                 ..NodeTimings::default()
             },
         };
@@ -97,6 +98,10 @@ impl World {
             ClusterAction::Apply { batch, purges } => {
                 let mut keys = Vec::new();
                 for purge in purges {
+                    if purge.body.is_empty() {
+                        keys.extend(0..PAGES);
+                        continue;
+                    }
                     let number = purge.body.as_slice().try_into().map(u32::from_le_bytes);
                     match number.ok().and_then(|number| self.purges.get(number as usize)) {
                         Some(known) if purge.zone == "pages" => keys.push(known.key),

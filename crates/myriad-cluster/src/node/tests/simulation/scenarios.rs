@@ -1,7 +1,7 @@
 //! Single events in a cluster without other faults.
 
 use super::agree;
-use super::world::{FaultEnd, World, WorldEvent};
+use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::node::ClusterEvent;
 use crate::record::{MemberRecord, MemberState};
 
@@ -104,5 +104,31 @@ fn own_purge_is_in_the_position_file_within_two_seconds() {
         let stored = crate::record::StoredNode::decode(&world.secret, &world.hosts[0].name, file);
         let body = (purge as u32).to_le_bytes();
         assert!(stored.expect("a valid file").pending.iter().any(|purge| purge.body == body), "seed {seed}");
+    }
+}
+
+#[test]
+fn purges_that_were_replaced_by_one_of_their_zone_are_in_effect_on_all_nodes() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, None);
+        world.max_unsent_bytes = 300;
+        for host in 0..world.hosts.len() {
+            world.start(host);
+        }
+        world.after(0, WorldEvent::Visit);
+        world.run_until(20_000);
+        world.hosts[0].is_cut = true;
+        world.run_until(25_000);
+        for number in 0..30 {
+            world.purge(0, number % PAGES, 1000);
+        }
+        let pending = world.hosts[0].node.as_ref().map(|node| node.status(0).pending_count);
+        assert!(pending.is_some_and(|pending| pending <= 8), "seed {seed}: {pending:?}");
+        world.run_until(30_000);
+        world.hosts[0].is_cut = false;
+        world.is_healed = true;
+        world.run_until(50_000);
+        world.check_convergence();
+        assert_eq!(world.violation, None, "seed {seed}");
     }
 }

@@ -8,8 +8,8 @@ use super::host::{CacheModel, DiskModel, HostClock, HostConnection, HostModel, P
 use super::server::ServerModel;
 use crate::node::bug::SeededBug;
 use crate::node::{
-    BatchNumber, ClockMs, ClusterCommand, ClusterEvent, CommandNumber, CommandReply, PartitionPolicy,
-    Readiness,
+    BatchNumber, ClockMs, ClusterCommand, ClusterEvent, CommandNumber, CommandReply, NodeTimings,
+    PartitionPolicy, Readiness,
 };
 use crate::record::{ClusterSecret, EntryId, NodeName};
 
@@ -112,6 +112,8 @@ pub(super) struct World {
     pub(super) secret: ClusterSecret,
     pub(super) bug: Option<SeededBug>,
     pub(super) is_healed: bool,
+    /// Maximum size of purges of a node that wait for the log.
+    pub(super) max_unsent_bytes: usize,
     /// Kinds of faults that occur.
     pub(super) faults: Vec<WorldFault>,
     /// Number of purges that must be in effect on all hosts, and the newest such version of each page.
@@ -152,6 +154,7 @@ impl World {
             secret: ClusterSecret::new(&cluster, b"secret of the simulated cluster").expect("long enough"),
             bug,
             is_healed: false,
+            max_unsent_bytes: NodeTimings::default().max_unsent_bytes,
             faults: Vec::new(),
             overdue_purges: 0,
             overdue: [0; PAGES as usize],
