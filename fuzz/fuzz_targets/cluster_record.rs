@@ -7,7 +7,7 @@ use myriad_cluster::record::{ClusterSecret, EntryId, LogRecord, NodeName, Record
 fuzz_target!(|body: &[u8]| {
     assert!(examine_records(body).is_some());
     let cluster = NodeName::new("cluster").expect("valid name");
-    let secret = ClusterSecret::new(&cluster, b"secret of the cluster").expect("long enough");
+    let secret = ClusterSecret::new(&cluster, b"secret of the cluster of 32 bytes or more").expect("long enough");
     assert_eq!(LogRecord::decode(&secret, EntryId::ZERO, body), Err(RecordError::NotAuthentic));
     if let Ok(text) = std::str::from_utf8(body)
         && let Some(id) = EntryId::parse(text)

@@ -16,7 +16,7 @@ mod stored;
 #[cfg(test)]
 mod tests;
 
-pub use authenticate::{ClusterSecret, RecordContext, RecordError};
+pub use authenticate::{ClusterSecret, MIN_SECRET_BYTES, RecordContext, RecordError};
 pub use examine::examine_records;
 pub use identity::{EntryId, LogPosition, NameError, NodeName, PurgeId, RecordTag, StartId};
 pub use member::{MemberRecord, MemberState};

@@ -5,6 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
+use myriad_cluster::record::MIN_SECRET_BYTES;
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text};
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
@@ -13,8 +14,6 @@ use zeroize::Zeroizing;
 use super::server_url::ServerUrl;
 use super::settings::{ClusterConf, ClusterSettings, PartitionPolicy};
 
-/// Minimum length of the secret, in bytes.
-const MIN_SECRET: usize = 32;
 /// Maximum length of the files with the secret and with the password, in bytes.
 const MAX_FILE: u64 = 4096;
 
@@ -60,9 +59,11 @@ impl ClusterOptions {
     /// Returns a configuration error if a file cannot be read, is readable for all users, or has no usable content.
     pub fn load(conf: &ClusterConf, folder: &Path, hostname: &str) -> Result<ClusterOptions, Diagnostic> {
         let secret = read_secret(&conf.secret_file, folder, "secret_file")?;
-        if secret.len() < MIN_SECRET {
-            let message =
-                format!("the secret in \"secret_file\" has {} bytes, at least 32 are required", secret.len());
+        if secret.len() < MIN_SECRET_BYTES {
+            let message = format!(
+                "the secret in \"secret_file\" has {} bytes, at least {MIN_SECRET_BYTES} are required",
+                secret.len()
+            );
             return Err(Diagnostic::error(conf.secret_file.span, message)
                 .help("create the secret with `openssl rand -hex 32`"));
         }

@@ -157,7 +157,7 @@ impl ClusterNode {
     /// Time at which the next append is due.
     pub(super) fn append_due_at(&self) -> Option<ClockMs> {
         let is_ready = self.link == LinkState::Following && self.append.is_none() && self.tail.is_some();
-        if !is_ready || self.upkeep.is_name_taken() {
+        if !is_ready {
             return None;
         }
         let due_at = if self.outbox.has_unsent() { Some(0) } else { self.outbox.lost_due_at() };
@@ -218,7 +218,7 @@ impl ClusterNode {
 
     /// Handles the refusal of an append.
     pub(super) fn handle_not_appended(&mut self, last_id: EntryId, now: ClockMs) {
-        self.append = None;
+        let refused = self.append.take();
         self.counters.appends_refused += 1;
         if self.link == LinkState::Founding {
             return self.refuse_first_record(last_id, now);
@@ -227,6 +227,9 @@ impl ClusterNode {
         // the check detects the loss.
         self.lost_races += 1;
         self.append_at = now + RETRY_MS;
+        if refused.is_some_and(|refused| self.history.position() != Some(refused.record.predecessor)) {
+            self.note_new_entry(now); // it was read before the refusal arrived
+        }
         if self.link == LinkState::Following
             && !self.commands.has(|kind| matches!(kind, CommandKind::Check { .. }))
         {

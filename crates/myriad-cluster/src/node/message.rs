@@ -78,8 +78,13 @@ pub enum ClusterMessage {
     },
     /// A command has had no reply for too long.
     NoReply,
-    /// Another process uses the name of this node.
-    NameTaken,
+    /// Another process, which started later, uses the name of this node.
+    NameTaken {
+        /// The name.
+        node: NodeName,
+        /// Address of the other process.
+        address: String,
+    },
     /// The other process with the name of this node has stopped.
     NameFree,
     /// The node does not receive all purges; pages are limited to the age that `partition` permits.
@@ -138,8 +143,9 @@ impl fmt::Display for ClusterMessage {
             }
             Self::CommandFailed { command, error } => write!(f, "{command} failed: {error}"),
             Self::NoReply => f.write_str("the server did not reply in time; connecting again"),
-            Self::NameTaken => f.write_str(
-                "another process uses the name of this node; this process appends no purges until the other one stops; give each node its own name",
+            Self::NameTaken { node, address } => write!(
+                f,
+                "node name \"{node}\" is used by another host ({address}), which started later: set \"node\" to a unique name; until one of them stops, this process confirms no purges and limits its pages as \"partition\" defines"
             ),
             Self::NameFree => f.write_str("the name of this node is free again; this process continues as its owner"),
             Self::Partitioned => f.write_str(

@@ -88,7 +88,7 @@ impl UpkeepState {
         self.confirmed_counter = self.confirmed_counter.max(counter);
     }
 
-    /// Returns true if another process uses the name of this node.
+    /// Returns true if another process, which started later, uses the name of this node.
     pub(super) fn is_name_taken(&self) -> bool {
         self.rival.is_some()
     }
@@ -110,7 +110,8 @@ impl UpkeepState {
     /// Time at which the position file is written.
     pub(super) fn store_due_at(&self, timings: &NodeTimings) -> Option<ClockMs> {
         let interval = if self.has_change { timings.store_ms } else { IDLE_STORE_MS.max(timings.store_ms) };
-        (self.store.is_none() && self.stop == StopState::Running).then_some(self.stored_at + interval)
+        (self.store.is_none() && self.stop == StopState::Running && !self.is_name_taken())
+            .then_some(self.stored_at + interval)
     }
 
     /// Begins to stop.

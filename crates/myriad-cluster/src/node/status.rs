@@ -49,7 +49,7 @@ pub struct NodeStatus {
     pub behind_ms: Option<u64>,
     /// Rule for stored pages.
     pub readiness: Readiness,
-    /// True if another process uses the name of this node.
+    /// True if another process, which started later, uses the name of this node.
     pub is_name_taken: bool,
     /// Other members in the order of their names.
     pub members: Vec<MemberStatus>,

@@ -73,35 +73,40 @@ impl ClusterNode {
         true
     }
 
-    /// Compares the stored record of this node's name with the own one.
+    /// Compares the stored record of this node's name with the own one. If two processes use the name, it belongs to the
+    /// one with the larger generation, which started later. The other one writes neither member records nor positions and
+    /// sends no receipts, so that no process confirms purges for the other.
     pub(super) fn check_name(&mut self, stored: Option<&MemberRecord>, now: ClockMs) {
         let other = stored.filter(|record| {
             // Before the first confirmed write, the record is that of an earlier lifetime.
             record.start != self.start
                 && record.state == MemberState::Active
                 && self.upkeep.confirmed_counter > 0
+                && (record.generation, record.start.0) > (self.generation, self.start.0)
         });
         let silent_ms = self.settings.timings.silent_ms;
-        match (other, &mut self.upkeep.rival) {
-            (None, None) => {}
-            (None, rival) => {
-                *rival = None;
+        let Some(record) = other else {
+            if self.upkeep.rival.take().is_some() {
+                self.generation = stored.map_or(0, |record| record.generation).max(self.generation) + 1;
                 self.log(ClusterMessage::NameFree);
             }
-            (Some(record), None) => {
-                let rival = RivalRecord { start: record.start, counter: record.counter, changed_at: now };
-                self.upkeep.rival = Some(rival);
-                self.log(ClusterMessage::NameTaken);
+            return;
+        };
+        let seen = RivalRecord { start: record.start, counter: record.counter, changed_at: now };
+        match &mut self.upkeep.rival {
+            None => {
+                self.upkeep.rival = Some(seen);
+                let node = self.settings.node.clone();
+                self.log(ClusterMessage::NameTaken { node, address: record.address.clone() });
             }
-            (Some(record), Some(rival)) if (record.start, record.counter) != (rival.start, rival.counter) => {
-                *rival = RivalRecord { start: record.start, counter: record.counter, changed_at: now };
-            }
-            (Some(_), Some(rival)) if now.saturating_sub(rival.changed_at) >= silent_ms => {
+            Some(rival) if (seen.start, seen.counter) != (rival.start, rival.counter) => *rival = seen,
+            Some(rival) if now.saturating_sub(rival.changed_at) >= silent_ms => {
                 self.upkeep.rival = None;
                 self.upkeep.confirmed_counter = 0;
+                self.generation = record.generation.saturating_add(1);
                 self.log(ClusterMessage::NameFree);
             }
-            (Some(_), Some(_)) => {}
+            Some(_) => {}
         }
     }
 
@@ -240,6 +245,8 @@ impl ClusterNode {
 
     fn begin_last_store(&mut self, now: ClockMs) {
         self.upkeep.stop = StopState::Storing { until: now + LAST_STORE_MS };
-        self.store(now);
+        if !self.upkeep.is_name_taken() {
+            self.store(now);
+        }
     }
 }

@@ -7,7 +7,7 @@ use aws_lc_rs::hmac;
 use super::{NodeName, RecordTag};
 
 /// Minimum length of a cluster's secret, in bytes.
-const MIN_SECRET: usize = 16;
+pub const MIN_SECRET_BYTES: usize = 32;
 
 /// Length of a tag, in bytes.
 const TAG: usize = 32;
@@ -73,9 +73,10 @@ impl fmt::Debug for ClusterSecret {
 }
 
 impl ClusterSecret {
-    /// Derives the key of the cluster named `cluster` from its secret. `None` if the secret has less than 16 bytes.
+    /// Derives the key of the cluster named `cluster` from its secret. `None` if the secret has less than
+    /// [`MIN_SECRET_BYTES`] bytes.
     pub fn new(cluster: &NodeName, secret: &[u8]) -> Option<Self> {
-        if secret.len() < MIN_SECRET {
+        if secret.len() < MIN_SECRET_BYTES {
             return None;
         }
         let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
@@ -143,7 +144,7 @@ mod tests {
     #[test]
     fn values_are_bound_to_secret_cluster_kind_and_node() {
         let (a, b) = (NodeName::new("a").unwrap(), NodeName::new("b").unwrap());
-        let ours = secret("shop", &[7; 16]);
+        let ours = secret("shop", &[7; 32]);
         let mut value = b"value".to_vec();
         let tag = ours.seal(RecordContext::Member(&a), &mut value);
         assert_eq!(ours.open(RecordContext::Member(&a), &value), Ok((&b"value"[..], tag)));
@@ -151,8 +152,8 @@ mod tests {
             (&ours, RecordContext::Member(&b)),
             (&ours, RecordContext::Receipts(&a)),
             (&ours, RecordContext::Log),
-            (&secret("shop", &[8; 16]), RecordContext::Member(&a)),
-            (&secret("blog", &[7; 16]), RecordContext::Member(&a)),
+            (&secret("shop", &[8; 32]), RecordContext::Member(&a)),
+            (&secret("blog", &[7; 32]), RecordContext::Member(&a)),
         ] {
             assert_eq!(reader.open(context, &value), Err(RecordError::NotAuthentic));
         }
@@ -166,6 +167,6 @@ mod tests {
 
     #[test]
     fn short_secrets_are_refused() {
-        assert!(ClusterSecret::new(&NodeName::new("shop").unwrap(), &[1; 15]).is_none());
+        assert!(ClusterSecret::new(&NodeName::new("shop").unwrap(), &[1; 31]).is_none());
     }
 }

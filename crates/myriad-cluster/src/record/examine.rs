@@ -9,7 +9,7 @@ use super::{
 /// kinds as which the contents are valid; `None` if a second decoding differs. For fuzzing.
 pub fn examine_records(body: &[u8]) -> Option<usize> {
     let node = NodeName::new("node").ok()?;
-    let secret = ClusterSecret::new(&node, b"secret of the fuzz target")?;
+    let secret = ClusterSecret::new(&node, b"secret of 32 bytes for fuzz tests")?;
     let seal = |context| {
         let mut value = body.to_vec();
         secret.seal(context, &mut value);

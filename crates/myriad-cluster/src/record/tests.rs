@@ -7,7 +7,7 @@ fn node(name: &str) -> NodeName {
 }
 
 fn secret() -> ClusterSecret {
-    ClusterSecret::new(&node("shop"), b"0123456789abcdef").unwrap()
+    ClusterSecret::new(&node("shop"), b"0123456789abcdef0123456789abcdef").unwrap()
 }
 
 fn position(number: u64) -> LogPosition {

@@ -132,3 +132,43 @@ fn purges_that_were_replaced_by_one_of_their_zone_are_in_effect_on_all_nodes() {
         assert_eq!(world.violation, None, "seed {seed}");
     }
 }
+
+#[test]
+fn name_of_two_processes_belongs_to_the_one_that_started_later() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, None);
+        world.hosts[2].name = world.hosts[1].name.clone();
+        world.start(0);
+        world.start(1);
+        world.run_until(10_000);
+        world.start(2);
+        world.run_until(20_000);
+        let is_taken = |world: &World, host: usize| {
+            world.hosts[host].node.as_ref().map(|node| node.status(0).is_name_taken)
+        };
+        assert_eq!((is_taken(&world, 1), is_taken(&world, 2)), (Some(true), Some(false)), "seed {seed}");
+        let position = world.hosts[1].disk.position.clone();
+        world.purge(0, 0, 1000);
+        let sent = world.purge(1, 1, 1000);
+        world.run_until(35_000);
+        assert_eq!((is_taken(&world, 1), is_taken(&world, 2)), (Some(true), Some(false)), "seed {seed}");
+        assert!(world.hosts[1].disk.position == position, "seed {seed}: the position was stored");
+        let version = world.purges[sent].version;
+        assert_eq!(world.hosts[0].required.get(&1).copied(), Some(version), "seed {seed}");
+
+        kill(&mut world, 2);
+        world.run_until(50_000);
+        assert_eq!(is_taken(&world, 1), Some(false), "seed {seed}");
+        assert!(all_expect(&world, 1, 1), "seed {seed}");
+    }
+}
+
+#[test]
+fn simultaneous_purges_of_two_nodes_are_confirmed_at_once() {
+    for seed in 0..20 {
+        let (mut world, _) = agree(seed);
+        let purges = [world.purge(0, 0, 60_000), world.purge(1, 1, 60_000)];
+        world.run_until(30_900);
+        assert!(purges.iter().all(|&purge| world.purges[purge].is_answered), "seed {seed}");
+    }
+}

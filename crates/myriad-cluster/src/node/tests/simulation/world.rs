@@ -151,7 +151,8 @@ impl World {
             versions: [0; PAGES as usize],
             purges: Vec::new(),
             policy,
-            secret: ClusterSecret::new(&cluster, b"secret of the simulated cluster").expect("long enough"),
+            secret: ClusterSecret::new(&cluster, b"secret of the simulated cluster, 32 bytes")
+                .expect("long enough"),
             bug,
             is_healed: false,
             max_unsent_bytes: NodeTimings::default().max_unsent_bytes,
