@@ -92,7 +92,7 @@ class Myriad_Cache_Notes {
 		Myriad_Cache_Hooks::add( 'the_posts', array( __CLASS__, 'note_posts' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( 'get_pages', array( __CLASS__, 'note_pages' ), PHP_INT_MAX, 2 );
 		Myriad_Cache_Hooks::add( array( 'page_link', 'the_title' ), array( __CLASS__, 'note_title' ), PHP_INT_MAX, 2 );
-		if ( ! Myriad_Cache_Reads::has_memory() ) {
+		if ( ! Myriad_Cache_Memory::is_readable() ) {
 			self::start_posts();
 		}
 		Myriad_Cache_Hooks::add( 'get_terms', array( __CLASS__, 'note_terms' ), PHP_INT_MAX, 3 );

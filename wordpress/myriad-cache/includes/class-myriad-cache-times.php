@@ -496,7 +496,7 @@ class Myriad_Cache_Times {
 		self::add_of_tables( $mark );
 		$before        = self::$moments;
 		self::$moments = array();
-		$fields        = Myriad_Cache_Reads::held( 'post_meta' );
+		$fields        = Myriad_Cache_Memory::objects( 'post_meta' );
 		foreach ( $posts as $post_id ) {
 			if ( isset( $fields[ $post_id ] ) && is_array( $fields[ $post_id ] ) ) {
 				self::note_fields( $fields[ $post_id ] );
@@ -546,7 +546,7 @@ class Myriad_Cache_Times {
 		}
 		self::$searched = 0;
 		foreach ( self::GROUPS as $group ) {
-			foreach ( Myriad_Cache_Reads::held( $group ) as $fields ) {
+			foreach ( Myriad_Cache_Memory::objects( $group ) as $fields ) {
 				if ( is_array( $fields ) ) {
 					self::note_fields( $fields );
 				}

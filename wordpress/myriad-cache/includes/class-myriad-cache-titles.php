@@ -156,7 +156,7 @@ class Myriad_Cache_Titles {
 		global $wp_filter, $wp_filters, $wp_actions;
 		self::$list   = $name;
 		self::$posts  = array();
-		self::$before = array( Myriad_Cache_Reads::held( 'posts' ), $wp_filters, $wp_actions, self::callbacks() );
+		self::$before = array( Myriad_Cache_Memory::objects( 'posts' ), $wp_filters, $wp_actions, self::callbacks() );
 		$is_plain     = false;
 		try {
 			$html     = call_user_func_array( self::$renderers[ $name ], $args );
@@ -281,13 +281,13 @@ class Myriad_Cache_Titles {
 	 */
 	private static function finish_list( $is_plain ) {
 		self::$list = '';
-		$loaded     = array_diff_key( Myriad_Cache_Reads::held( 'posts' ), self::$before[0] );
+		$loaded     = array_diff_key( Myriad_Cache_Memory::objects( 'posts' ), self::$before[0] );
 		foreach ( array_keys( self::$posts + $loaded ) as $post_id ) {
 			$type = isset( $loaded[ $post_id ]->post_type ) ? (string) $loaded[ $post_id ]->post_type : '';
 			if ( in_array( $type, Myriad_Cache_Tags::INNER_TYPES, true ) ) {
 				continue;
 			}
-			if ( $is_plain && self::is_covered( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Reads::forget_post( $post_id ) ) {
+			if ( $is_plain && self::is_covered( $type ) && ! Myriad_Cache_Tags::has( 'p' . $post_id ) && Myriad_Cache_Memory::forget_post( $post_id ) ) {
 				self::$titled[ $post_id ] = true;
 				Myriad_Cache_Tags::add( 'pt' . $post_id );
 				Myriad_Cache_Tags::add( 'pc' . $post_id );

@@ -258,10 +258,10 @@ class Myriad_Cache_Values {
 			return;
 		}
 		if ( ! self::$is_observed ) {
-			if ( Myriad_Cache_Reads::holds_groups_other_than( self::CORE ) ) {
+			if ( Myriad_Cache_Memory::holds_groups_other_than( self::CORE ) ) {
 				Myriad_Cache_Page::limit( self::UNOBSERVED_VALIDITY );
 			}
-			if ( Myriad_Cache_Reads::holds_key( array_keys( self::TERMS ), self::OBJECTS ) ) {
+			if ( Myriad_Cache_Memory::holds_key( array_keys( self::TERMS ), self::OBJECTS ) ) {
 				Myriad_Cache_Selections::note_cached_objects_in_terms();
 			}
 			return;

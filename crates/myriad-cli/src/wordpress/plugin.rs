@@ -67,6 +67,7 @@ const FILES: &[PluginFile] = files![
     "includes/class-myriad-cache-installation.php",
     "includes/class-myriad-cache-known.php",
     "includes/class-myriad-cache-lists.php",
+    "includes/class-myriad-cache-memory.php",
     "includes/class-myriad-cache-nonces.php",
     "includes/class-myriad-cache-notes.php",
     "includes/class-myriad-cache-options.php",
