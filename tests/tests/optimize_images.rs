@@ -2,9 +2,10 @@
 //! WebP copies of images, under the URL of the image.
 
 use std::fs;
+use std::process::Command;
 
 use jpeg_encoder::{ColorType, Encoder};
-use myriad_tests::{Answer, Cached, Origin, Place, Request, Server, Signal, wait_for};
+use myriad_tests::{Answer, Cached, Origin, Place, Request, Server, Signal, binary, wait_for};
 
 /// `Accept` of Chromium for images.
 const ACCEPT: &str = "image/avif,image/webp,image/apng,image/svg+xml,image/*,*/*;q=0.8";
@@ -175,6 +176,36 @@ fn copy_that_does_not_fit_into_the_zone_is_not_made_for_each_request() {
     let before = attempts();
     (0..20).for_each(|_| assert_eq!(browser(&server).body, original));
     assert_eq!(attempts(), before);
+}
+
+/// Returns the output of `myriad optimize show` for the image.
+fn shown(server: &Server) -> (Option<i32>, String) {
+    let mut show = Command::new(binary());
+    show.args(["optimize", "show", "http://localhost/images/i.jpg", "-c", "myriad.conf", "-p"]);
+    let output = show.arg(server.folder()).output().expect("myriad runs");
+    (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[test]
+fn command_shows_the_copy_of_an_image_or_why_there_is_none() {
+    let (server, _origin) = start("");
+    assert_eq!(shown(&server), (Some(2), String::new()));
+    let copy = copied(&server);
+    let (_, text) = shown(&server);
+    let line = text.lines().nth(1).unwrap_or_default().replace(',', "");
+    let expected = format!("  {} bytes as WebP instead of {} bytes", copy.body.len(), photograph(100).len());
+    assert_eq!(line, expected, "{text}");
+    fs::write(server.path("html/images/i.jpg"), "no image".repeat(1000)).expect("written");
+    wait_for("the reason", || {
+        browser(&server);
+        shown(&server)
+            == (
+                Some(0),
+                "http://localhost/images/i.jpg
+  no copy of 8,000 bytes: it is no image\n"
+                    .to_owned(),
+            )
+    });
 }
 
 #[test]

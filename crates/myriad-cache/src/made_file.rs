@@ -15,12 +15,14 @@ use crate::complete::complete;
 use crate::made_page::lifetime;
 
 /// Stores a file that this server makes itself, with its media type, under a cache key. `path` is the path on the request's
-/// host, by which purges find the file. The file is fresh for `valid_ms` milliseconds.
+/// host, by which purges find the file. The file is fresh for `valid_ms` milliseconds. `unsent` are field lines that are
+/// stored and not sent.
 pub(crate) fn store_file(
     exchange: &Exchange,
     zone: &PageZone,
     (key, path): (&[u8], &[u8]),
     (media_type, body): (&[u8], Bytes),
+    unsent: &[u8],
     valid_ms: u64,
 ) {
     let (request, now) = (&exchange.request, now_ms());
@@ -32,7 +34,7 @@ pub(crate) fn store_file(
         media_type,
         last_modified: b"",
         reason: "",
-        unsent: b"",
+        unsent,
         cut: b"",
         history: b"",
     };

@@ -28,6 +28,7 @@ impl Administrator {
             }
             AdminRequest::Pages(request) => self.list(request, tell),
             AdminRequest::Page(request) => self.show(request, tell),
+            AdminRequest::Image(request) => self.image(request, tell),
             AdminRequest::Purge(request) => self.purge(request, tell),
             AdminRequest::Upstreams(request) => self.upstreams(request, tell),
             AdminRequest::ChangeUpstream(request) => self.change_upstream(request, tell),

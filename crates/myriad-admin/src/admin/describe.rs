@@ -26,6 +26,14 @@ impl FoundPage {
         }
     }
 
+    /// Returns the time at which the page was stored, in milliseconds of the process clock.
+    pub(super) fn stored_at(&self) -> u64 {
+        match self {
+            Self::Memory(page) => page.stored_at(),
+            Self::Disk(page) => page.stored_at,
+        }
+    }
+
     /// Returns the size of the uncompressed body, in bytes.
     pub(crate) fn body_bytes(&self) -> u64 {
         match self {

@@ -7,6 +7,7 @@ mod administrator;
 mod answer;
 mod cluster;
 mod describe;
+mod image;
 mod list;
 mod memory;
 mod purge;

@@ -369,7 +369,8 @@ async fn execute_call(exchange: &mut Exchange, call: ApiCall, scope: ApiScope, p
         | Asked::History(_)
         | Asked::Tags(_)
         | Asked::Senders(_)
-        | Asked::Cluster(_) => "",
+        | Asked::Cluster(_)
+        | Asked::Image(_) => "",
     };
     let is_one = matches!(asked, Asked::Page(_));
     // The client of unfinished writes cannot repeat its request.

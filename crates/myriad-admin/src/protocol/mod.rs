@@ -32,12 +32,12 @@ pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryRepor
 pub use redaction::without_values;
 pub use reply::{AdminReply, ReplyEnd};
 pub use report::{
-    DiskReport, EncodingReport, EsiReport, FilterResultReport, MemoryReport, OptimizedReport, PageReport,
-    PartReport, PeerReport, PurgeReport, ReceiptsReport, RequestCounts, RunningPurgeReport, SkippedReport,
-    Tier, ZoneReport,
+    DiskReport, EncodingReport, EsiReport, FilterResultReport, ImageCopyReport, MemoryReport,
+    OptimizedReport, PageReport, PartReport, PeerReport, PurgeReport, ReceiptsReport, RequestCounts,
+    RunningPurgeReport, SkippedReport, Tier, ZoneReport,
 };
 pub use request::{
-    AdminRequest, ClusterRequest, MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest, PageRequest, PagesRequest,
-    PurgeRequest, RequestError, StatsRequest, UpstreamChange, UpstreamsRequest, WantedState, parse_purge,
-    parse_upstream_change,
+    AdminRequest, ClusterRequest, ImageCopyRequest, MOST_PURGES, MOST_REQUEST_BYTES, MemoryRequest,
+    PageRequest, PagesRequest, PurgeRequest, RequestError, StatsRequest, UpstreamChange, UpstreamsRequest,
+    WantedState, parse_purge, parse_upstream_change,
 };

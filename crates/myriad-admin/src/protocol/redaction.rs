@@ -38,6 +38,7 @@ impl AdminReply {
     pub fn hide_values(&mut self) {
         match self {
             Self::Page(page) => page.hide_values(),
+            Self::Image(image) => hide(&mut image.url),
             Self::Purge(purge) => hide(&mut purge.what),
             Self::PurgeEvent(purge) => {
                 hide(&mut purge.what);

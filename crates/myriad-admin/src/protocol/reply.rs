@@ -5,7 +5,9 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::monitoring::{
     HistoryReport, LeakReport, LiveTick, PurgeEvent, SendersReport, TagsReport, TopsReport,
 };
-use crate::protocol::{ClusterReport, PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport};
+use crate::protocol::{
+    ClusterReport, ImageCopyReport, PageReport, PeerReport, ProcessMemoryReport, PurgeReport, ZoneReport,
+};
 
 /// Line of a response to an administration request, of one of these kinds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -17,6 +19,8 @@ pub enum AdminReply {
     Memory(Box<ProcessMemoryReport>),
     /// Stored page.
     Page(Box<PageReport>),
+    /// Copy of an image.
+    Image(Box<ImageCopyReport>),
     /// Result of a purge.
     Purge(Box<PurgeReport>),
     /// Status of a server of an upstream group.
@@ -71,6 +75,7 @@ impl AdminReply {
             Self::Zone(zone) => serde_json::to_string(zone),
             Self::Memory(memory) => serde_json::to_string(memory),
             Self::Page(page) => serde_json::to_string(page),
+            Self::Image(image) => serde_json::to_string(image),
             Self::Purge(purge) => serde_json::to_string(purge),
             Self::Peer(peer) => serde_json::to_string(peer),
             Self::Tick(tick) => serde_json::to_string(tick),
@@ -98,6 +103,7 @@ mod tests {
         for reply in [
             AdminReply::Zone(Box::default()),
             AdminReply::Memory(Box::default()),
+            AdminReply::Image(Box::default()),
             AdminReply::Page(Box::new(page)),
             AdminReply::Purge(Box::default()),
             AdminReply::Peer(Box::default()),

@@ -224,6 +224,25 @@ pub struct OptimizedReport {
     pub filters: Vec<FilterResultReport>,
 }
 
+/// WebP copy of an image, or the reason why there is none.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ImageCopyReport {
+    /// Name of the cache zone.
+    pub zone: String,
+    /// URL of the image.
+    pub url: String,
+    /// Length of the image in bytes.
+    pub original_bytes: u64,
+    /// Length of the copy in bytes; `None` if there is none.
+    pub copy_bytes: Option<u64>,
+    /// Reason why there is no copy.
+    pub reason: Option<String>,
+    /// Milliseconds after which a request may cause another attempt; `None` if this version of the image will not have a
+    /// copy.
+    pub retry_after_ms: Option<u64>,
+}
+
 /// Result of a filter of the page optimizer.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]

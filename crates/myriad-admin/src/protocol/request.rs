@@ -29,6 +29,8 @@ pub enum AdminRequest {
     Pages(PagesRequest),
     /// Details of a page.
     Page(PageRequest),
+    /// Copy of an image that is a file of this server.
+    Image(ImageCopyRequest),
     /// Purge of pages.
     Purge(PurgeRequest),
     /// Status of servers of upstream groups.
@@ -147,6 +149,14 @@ pub struct PageRequest {
     pub zone: Option<String>,
     /// True to include the body of a page with ESI fragments.
     pub body: bool,
+}
+
+/// Selection of an image that is a file of this server.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct ImageCopyRequest {
+    /// URL of the image. Its query is ignored.
+    pub url: String,
 }
 
 /// Purge of all pages that match any of the conditions.
@@ -316,6 +326,7 @@ mod tests {
             AdminRequest::Memory(MemoryRequest {}),
             AdminRequest::Pages(pages),
             AdminRequest::Page(page),
+            AdminRequest::Image(ImageCopyRequest { url: "http://a/i.png".into() }),
             AdminRequest::Purge(purge),
             AdminRequest::Upstreams(UpstreamsRequest { group: Some("g".into()), server: None }),
             AdminRequest::ChangeUpstream(change()),

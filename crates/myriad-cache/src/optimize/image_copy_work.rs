@@ -11,7 +11,7 @@ use myriad_net::clock::now_ms;
 use myriad_output::image::{CopyRefusal, ImageError, ImageKind, Interrupt, OutputFormat, webp_copy};
 use myriad_policy::PurgeSubject;
 use myriad_store::KeyRef;
-use myriad_store::page::key::{IMAGE, append};
+use myriad_store::page::key::{IMAGE, ORIGINAL_LENGTH, append};
 use myriad_store::page::{PageZone, UncopiedImage};
 use parking_lot::Mutex;
 use tokio::sync::oneshot;
@@ -156,7 +156,9 @@ impl CopyWork {
         let key = self.version.copy_key();
         let path = self.target.split(|byte| *byte == b'?').next().unwrap_or_default();
         let media_type = OutputFormat::Webp.media_type().as_bytes();
-        store_file(&self.exchange, &self.zone, (&key, path), (media_type, Bytes::from(copy)), VALID_MS);
+        let unsent = format!("{ORIGINAL_LENGTH}: {}\r\n", self.version.bytes);
+        let file = (media_type, Bytes::from(copy));
+        store_file(&self.exchange, &self.zone, (&key, path), file, unsent.as_bytes(), VALID_MS);
         let (zone, key) = (&self.zone.zone, KeyRef::new(&key));
         if zone.peek(key).is_empty() && zone.seek(key, |_, _| {}).is_none() {
             return Some((Some(RETRY_FULL_MS), "the cache zone has no space for the copy".to_owned()));

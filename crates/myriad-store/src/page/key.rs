@@ -27,6 +27,8 @@ pub const BUNDLE: &[u8] = b"\0bundle=";
 /// Start of the cache keys of copies of images that the page optimizer makes, followed by the version of the image's file.
 /// No other text precedes it.
 pub const IMAGE: &[u8] = b"\0image=";
+/// Field line of a copy of an image with the length of the image in bytes. It is stored and not sent.
+pub const ORIGINAL_LENGTH: &str = "Original-Length";
 
 /// Returns the cache key for a text that another directive than `*_cache_key` sets: the text, in which NULs are
 /// doubled.

@@ -16,7 +16,8 @@ audit requests a page and the style sheets, scripts, images and fonts that it
       of the page optimizer would save; nothing is changed, and resources of
       other sites are listed, but not requested
 show  prints what the page optimizer of a running server did with a cached
-      page, and why it left parts unchanged
+      page, and why it left parts unchanged; for an image, the length of its
+      WebP copy, or why there is none
 
   URL             : URL of the page: https://example.com/
   --at HOST:PORT  : address of the server (default: 127.0.0.1 and the port of
@@ -31,7 +32,8 @@ Which server (show):
   -p PREFIX       : prefix of the server; of a `myriad wordpress`, its --prefix
   --socket PATH   : control socket of the server
 
-Exit status: 0 on success; 1 on errors; 2 if the page is not cached.
+Exit status: 0 on success; 1 on errors; 2 if the page is not cached, or no
+browser that accepts WebP has requested the image.
 ";
 
 /// User agent of the requests. Myriad gives them a low priority for PHP (presets/bots.conf).

@@ -15,7 +15,7 @@ pub use cluster::{cluster, cluster_nodes, cluster_purges};
 pub use leak::leak;
 pub use list::{list_head, list_line};
 pub use memory::memory;
-pub use page::{optimized, page};
+pub use page::{image_copy, optimized, page};
 pub use peer::{peer_head, peer_line};
 pub use purge::{purge, purge_total};
 pub use zone::zone;

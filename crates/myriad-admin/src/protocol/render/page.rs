@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use super::amount::{count, duration, moment};
-use crate::protocol::{EsiReport, OptimizedReport, PageReport, Tier};
+use crate::protocol::{EsiReport, ImageCopyReport, OptimizedReport, PageReport, Tier};
 
 /// Returns the lines of a page report; the first is its URL, or its key if the URL is not known.
 pub fn page(page: &PageReport) -> String {
@@ -119,6 +119,23 @@ pub fn optimized(page: &PageReport) -> String {
         }
     }
     out
+}
+
+/// Returns the lines about the WebP copy of an image: its length, or why there is none.
+pub fn image_copy(image: &ImageCopyReport) -> String {
+    let original = counted(image.original_bytes, "byte");
+    let text = match (image.copy_bytes, &image.reason) {
+        (Some(bytes), _) => format!("{} as WebP instead of {original}", counted(bytes, "byte")),
+        (None, reason) => {
+            let reason = reason.as_deref().unwrap_or("not known");
+            let retry = image.retry_after_ms.map(|wait| match wait {
+                0 => ", next attempt at the next request".to_owned(),
+                wait => format!(", next attempt in {} at the earliest", duration(wait)),
+            });
+            format!("no copy of {original}: {reason}{}", retry.unwrap_or_default())
+        }
+    };
+    format!("{}\n  {text}\n", image.url)
 }
 
 /// Returns a number with its noun, in the plural unless the number is 1.
@@ -239,6 +256,26 @@ mod tests {
             "{text}"
         );
         assert!(!page(&sample()).contains("known"));
+    }
+
+    #[test]
+    fn copy_of_an_image_is_described_with_both_lengths_or_the_reason() {
+        let image = ImageCopyReport {
+            url: "http://a/i.png".to_owned(),
+            original_bytes: 5_000,
+            copy_bytes: Some(1_200),
+            ..ImageCopyReport::default()
+        };
+        assert_eq!(image_copy(&image), "http://a/i.png\n  1,200 bytes as WebP instead of 5,000 bytes\n");
+        let refused =
+            ImageCopyReport { copy_bytes: None, reason: Some("it is animated".to_owned()), ..image };
+        assert!(image_copy(&refused).ends_with("\n  no copy of 5,000 bytes: it is animated\n"));
+        let later = ImageCopyReport { retry_after_ms: Some(60_000), ..refused };
+        assert!(
+            image_copy(&later).contains("animated, next attempt in 1m00s at the earliest"),
+            "{}",
+            image_copy(&later)
+        );
     }
 
     #[test]
