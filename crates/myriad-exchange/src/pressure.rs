@@ -16,7 +16,7 @@ type MeasureFn = Box<dyn Fn() -> u64 + Send + Sync>;
 pub struct Pressure {
     limit: AtomicU64,
     stage: AtomicU8,
-    /// Number of times that each pressure stage above `Normal` was entered.
+    /// Number of times that each pressure stage above `Normal` was entered from a lower one.
     begun: [AtomicU64; 3],
     pages: AtomicU64,
     idle: AtomicU64,
@@ -37,7 +37,7 @@ pub struct PressureSums {
     pub resident: u64,
     /// Current stage of memory pressure.
     pub stage: PressureStage,
-    /// Number of times that each stage above [`PressureStage::Normal`] was entered.
+    /// Number of times that each stage above [`PressureStage::Normal`] was entered from a lower one.
     pub begun: [u64; 3],
     /// Cache keys whose pages were evicted from memory under pressure. Pages that are also on disk remain there.
     pub pages: u64,

@@ -152,8 +152,8 @@ impl PageRankings {
         Self { now: Slice::new(now_ms), before: None }
     }
 
-    /// Adds a finished request to the rankings of the current time slice: to those by requests and bytes, and after a
-    /// cache miss, also to those by misses and duration.
+    /// Adds a finished request to the rankings of the current time slice: to those by requests and bytes, and with a
+    /// [`Miss`], also to those by misses and duration.
     pub fn note(&mut self, seen: &RankedRequest<'_>) {
         self.rotate(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;
@@ -199,9 +199,10 @@ pub struct PageRow {
     pub slowest_us: Option<u64>,
     /// Mean response time of misses, in microseconds; `None` without misses.
     pub mean_us: Option<u64>,
-    /// Status of the last response with this page.
+    /// Status of the last response that the ranking counted: of any sampled request, in the rankings by misses and
+    /// slowness only of misses.
     pub status: u16,
-    /// Time at which the last response finished, in milliseconds since the epoch.
+    /// Time at which this response finished, in milliseconds since the epoch.
     pub last_ms: u64,
     /// `$upstream_cache_status` of the last miss; empty without misses, or if the location does not cache.
     pub cache: &'static str,

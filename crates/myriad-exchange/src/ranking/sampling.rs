@@ -3,7 +3,8 @@
 
 use std::cell::Cell;
 
-/// Number of requests per second that are all counted. Of further requests, on average one of [`MEAN`] is counted.
+/// Number of samples in a second before gaps begin. After it, on average one of [`MEAN`] requests is a sample, and the
+/// last gap may continue in the next second.
 const EXACT: u32 = 64;
 /// Mean number of requests that a sample represents at high rates.
 const MEAN: u32 = 32;

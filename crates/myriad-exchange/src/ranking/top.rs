@@ -3,7 +3,7 @@
 //!
 //! If the table is full, a new key replaces the lightest key and inherits its count, which is then the maximum
 //! overestimation of its own count. A key with more than the total weight divided by the table's capacity is always in
-//! the table.
+//! the table. This does not apply to [`HeaviestKeys::raise`], which ranks keys by the maximum of their weights.
 
 use std::collections::HashMap;
 
@@ -18,7 +18,8 @@ pub struct RankedKey<D> {
     pub detail: D,
 }
 
-/// Table of the heaviest keys, of limited size: in a full table, a new key replaces the lightest.
+/// Table of the heaviest keys, of limited size: in a full table, a new key replaces the lightest, with
+/// [`Self::raise`] only if it is heavier.
 #[derive(Debug)]
 pub struct HeaviestKeys<D> {
     capacity: usize,

@@ -30,8 +30,8 @@ pub fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }
 
-/// Returns true if a `User-Agent` value is from Internet Explorer up to version 10 (later ones do not send `MSIE`).
-/// Opera, which used the same name, is excluded.
+/// Returns true if a `User-Agent` value contains `MSIE `, as that of Internet Explorer up to version 10, and not
+/// `Opera`: Opera used the same name.
 pub fn is_msie(agent: &[u8]) -> bool {
     agent_contains(agent, b"MSIE ") && !agent_contains(agent, b"Opera")
 }

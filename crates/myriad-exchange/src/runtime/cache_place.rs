@@ -17,15 +17,15 @@ pub struct CachePlace {
     pub key: Template,
     /// `*_cache_bypass`: conditions under which no stored page is used.
     pub bypass: Predicates,
-    /// `*_cache_share`: conditions under which a GET, HEAD or POST request uses the cache although its method,
-    /// `*_cache_bypass` or `*_no_cache` excludes it.
+    /// `*_cache_share`: conditions under which a GET, HEAD or POST request uses the cache although its method or
+    /// `*_cache_bypass` excludes it; `*_no_cache` then does not apply to it.
     pub share: Predicates,
     /// `*_no_cache`: conditions under which responses are not stored.
     pub no_cache: Predicates,
     /// Rules of `myriad-policy` for storing and serving pages.
     pub rules: CachePolicy,
-    /// `*_cache_max_range_offset`, in bytes: a range that begins at this offset or later is requested from the origin
-    /// instead of fetching the page. `None` without a limit.
+    /// `*_cache_max_range_offset`, in bytes: a range that begins at this offset or later, or that counts from the end,
+    /// is requested from the origin instead of fetching the page. `None` without a limit.
     pub max_range_offset: Option<u64>,
     /// True if `*_cache_key` contains `$http_host`, or a parameter replaces `HTTP_HOST` for the origin, so that the
     /// received `Host` need not be appended to keys.

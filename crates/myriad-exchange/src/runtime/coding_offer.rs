@@ -21,7 +21,8 @@ pub struct CodingOffer {
     pub proxied: super::GzipProxied,
     /// `gzip_disable`: patterns of `User-Agent` for which nothing is compressed.
     pub disable: Box<[Regex]>,
-    /// True with `gzip_disable msie6`: nothing is compressed for Internet Explorer 4 to 6.
+    /// True with `gzip_disable msie6`: nothing is compressed for Internet Explorer 4 to 6, except for version 6 with
+    /// `SV1` in its `User-Agent`.
     pub disable_msie6: bool,
 }
 

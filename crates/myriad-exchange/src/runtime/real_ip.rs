@@ -5,7 +5,8 @@ use super::Network;
 /// Part of a request in which a trusted proxy reports the client's address (`real_ip_header`).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum RealIpSource {
-    /// `X-Forwarded-For`, whose last address counts, or with `recursive` the last that is not trusted.
+    /// `X-Forwarded-For`, whose last address counts, or with `recursive` the last that is not trusted (the first
+    /// address if all are trusted).
     #[default]
     ForwardedFor,
     /// PROXY protocol header of the connection.

@@ -2,8 +2,8 @@
 
 use myriad_http::Known;
 
-/// Parts of a request, besides the request line, that the routing rules of the configuration read. Two requests whose
-/// request lines and these parts are equal lead to the same page.
+/// Parts of a request, besides the request line and `Host`, that the routing rules of the configuration read. Two
+/// requests to the same address whose request lines, `Host` and these parts are equal lead to the same page.
 pub struct Shortcut {
     /// Parts of the request that are read.
     pub parts: Vec<PartRead>,

@@ -101,7 +101,7 @@ impl TrafficCounts {
         }
     }
 
-    /// Returns the memory that the counts of a key use at most, in bytes.
+    /// Returns the memory that the counts of a key use at most, in bytes, without overhead of tables and allocations.
     pub(super) fn weight(key: &[u8], bounds: &[u64]) -> u32 {
         // Calculated for a key of an origin, which has two `Durations`.
         let counters = size_of::<Self>() + size_of::<Durations>() + 2 * size_of_val(bounds);

@@ -68,7 +68,7 @@ impl WorkerHistogram {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TimeHistogram {
     sum_us: u64,
-    /// Number of durations in each bucket; empty if none was counted.
+    /// Number of durations in each bucket; empty if no worker's durations were added.
     counts: Vec<u64>,
 }
 

@@ -17,8 +17,8 @@ struct Slots {
 }
 
 impl TrafficSlots {
-    /// Calls `add` with the counts of slot `number`. On the first use, and after keys have been removed from `board`,
-    /// `find` looks up the counts there; if it returns `None`, `add` is not called.
+    /// Calls `add` with the counts of slot `number`. While the slot has none (before the first use, and after keys have
+    /// been removed from `board`), `find` looks up the counts there; if it returns `None`, `add` is not called.
     pub fn with(
         &self,
         board: &TrafficTable,

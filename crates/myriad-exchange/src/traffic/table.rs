@@ -9,8 +9,8 @@ use parking_lot::Mutex;
 use super::counts::TrafficCounts;
 use super::key::TrafficKey;
 
-/// Maximum number of keys that depend only on configurations. Beyond it, the least recently used keys are evicted,
-/// which former configurations have left.
+/// Maximum number of keys that depend only on configurations. Beyond it, the keys whose last look-up is the longest ago
+/// are evicted, usually those that former configurations have left.
 const MAX_FIXED: u64 = 16 * 1024;
 
 /// Class of a key, which determines how the number of such keys is limited. The least recently used are evicted.
@@ -28,7 +28,7 @@ pub enum KeyClass {
 /// remove keys.
 #[derive(Debug)]
 pub struct TrafficTable {
-    /// Number of times that keys were removed. A change makes the results of earlier look-ups invalid.
+    /// Number of calls of [`Self::remove`]. A change makes the results of earlier look-ups invalid.
     epoch: AtomicU64,
     tables: Mutex<KeyTables>,
 }
@@ -102,12 +102,12 @@ impl TrafficTable {
         self.epoch.fetch_add(1, Relaxed);
     }
 
-    /// Returns the number of times that keys were removed.
+    /// Returns the number of calls of [`Self::remove`]. Evictions are not counted.
     pub(super) fn epoch(&self) -> u64 {
         self.epoch.load(Relaxed)
     }
 
-    /// Returns the memory used by all counts in bytes, and the number of keys.
+    /// Returns the memory that all counts use at most, in bytes, and the number of keys.
     pub fn used(&self) -> (u64, u64) {
         let counts = self.all();
         let weight = |counts: &Arc<TrafficCounts>| {

@@ -101,7 +101,7 @@ impl TrafficZone {
     }
 
     /// Returns the sums over all workers. Finished requests are read before started requests, so that their difference
-    /// is never negative.
+    /// is not negative (except for locations, for which starts are not counted).
     pub fn sums(&self) -> ZoneSums {
         let sum = |of: fn(&Lane) -> &Counter| -> u64 { self.lanes.iter().map(|lane| of(lane).get()).sum() };
         let over = sum(|lane| &lane.over);

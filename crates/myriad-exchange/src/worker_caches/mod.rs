@@ -1,4 +1,4 @@
-//! Caches of a worker that speed up repeated requests. Their size is fixed, and a reload empties them.
+//! Caches of a worker that speed up repeated requests. Their number of entries is fixed, and a reload empties them.
 
 mod budget;
 mod shortcuts;

@@ -26,7 +26,7 @@ pub struct Figures {
     /// stale, updating, revalidated, hit, none. Those without a response count as none.
     pub cache: [u64; 8],
     /// Quantiles 50%, 90% and 99% of the time from request head to first response byte, in microseconds; 0 without
-    /// requests.
+    /// responses.
     pub first_byte_us: [u64; 3],
     /// Quantiles 50% and 99% of the time to the first byte for requests with a cache status other than hit, stale and
     /// updating, in microseconds; 0 without such requests.
