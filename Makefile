@@ -142,6 +142,9 @@ deny: ## check licences, sources, duplicates and advisories of the dependencies 
 	@command -v cargo-deny >/dev/null || $(CARGO) install --quiet --locked --version $(CARGO_DENY) cargo-deny
 	@CARGO="$(CARGO)" scripts/deny
 
+# Incremental compilation takes gigabytes of disk, and saves nothing in a new checkout.
+test check-hot-path: export CARGO_INCREMENTAL ?= 0
+
 test: ## run all checks and tests that must pass before a change is merged
 	@$(NEEDS_CARGO)
 	@scripts/install-packages test
@@ -149,21 +152,22 @@ test: ## run all checks and tests that must pass before a change is merged
 	@scripts/install-h2spec
 	@scripts/check-dashboard
 	@$(MAKE) --no-print-directory lint check-features deny
-	set -o pipefail; $(CARGO) test --workspace --no-run --message-format=json-render-diagnostics --lib --bins --tests | $(TESTED) scripts/run-test-programs
-	@$(MAKE) --no-print-directory check-hot-path
+	set -o pipefail; $(BUILD_TESTS) --message-format=json-render-diagnostics | MYRIAD_TEST_BINARY=$(TESTED) scripts/run-test-programs
+	@bench/hot_path.py "$(TESTED)"
 	$(if $(WITH_EXAMPLES),$(CARGO) test --doc --no-fail-fast $(WITH_EXAMPLES))
 
-# System tests use the binary that this command builds. Built separately, its dependencies would have other features and would be
-# compiled a second time.
-TESTED = MYRIAD_TEST_BINARY=$${MYRIAD_TEST_BINARY:-$$(realpath -m "$${CARGO_TARGET_DIR:-target}")/debug/myriad}
+# System tests and the count of instructions use the binary that this command builds. Built separately, its dependencies would have
+# other features and would be compiled a second time.
+BUILD_TESTS = $(CARGO) test --workspace --no-run --lib --bins --tests
+TESTED = $${MYRIAD_TEST_BINARY:-$$(realpath -m "$${CARGO_TARGET_DIR:-target}")/debug/myriad}
 
 # Crates with runnable code in their documentation. rustdoc takes one or two seconds per crate, even without any code.
 WITH_EXAMPLES = $(shell find crates -name '*.rs' -exec awk '/^ *\/\/[\/!] ```/ { if (FILENAME != file) inside = 0; file = FILENAME; inside = !inside; \
 	if (inside && $$0 !~ /```(text|ignore|sh|nginx)$$/) print "--package", FILENAME }' {} + | sed 's|crates/\([^/]*\)/.*|\1|' | sort -u)
 
 check-hot-path: ## count the instructions of ten kinds of request; fails if one costs over 1.5% more than recorded (part of `make test`)
-	@$(CARGO) build --quiet --package myriad
-	@bench/hot_path.py "$${CARGO_TARGET_DIR:-target}/debug/myriad"
+	@$(BUILD_TESTS) --quiet
+	@bench/hot_path.py "$(TESTED)"
 
 check: ## format, lint, unit tests and tests without sockets, for use while changing the code; `make test` has all checks
 	@$(NEEDS_CARGO)
