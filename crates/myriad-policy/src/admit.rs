@@ -116,7 +116,7 @@ impl Lifetime {
 /// Decides whether a response is stored, and for how long. `now` is in ms since the epoch.
 ///
 /// Rules that protect visitors' personal data are checked first. Any other refusal, except [`StoreRefusal::Method`],
-/// therefore implies that the response is not personal.
+/// therefore implies that none of these rules applies.
 pub fn admit(response: &ResponseFacts<'_>, rules: &CachePolicy, now: u64) -> Admission {
     lifetime(response, rules, now).map_or_else(Admission::Refuse, Admission::Store)
 }

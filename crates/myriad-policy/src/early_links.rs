@@ -132,8 +132,8 @@ struct TagAttributes<'a> {
     kind: Option<&'a [u8]>,
     media: Option<&'a [u8]>,
     crossorigin: Option<&'a [u8]>,
-    /// True if the tag has an attribute that excludes its resource from early hints: it is loaded later, only by some
-    /// browsers, or only with a matching digest.
+    /// True if the tag has an attribute that excludes its resource from early hints: it is not loaded, loaded later,
+    /// only by some browsers, or only with a matching digest, or another resource may be loaded instead.
     is_special: bool,
 }
 

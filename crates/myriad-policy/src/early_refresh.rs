@@ -3,7 +3,7 @@
 use crate::{CachePolicy, Lifetime, ValiditySource};
 
 /// Minimum validity of a page for a refresh before it expires, in ms. Pages with a shorter validity are refreshed when
-/// they expire, which clients do not notice either and which causes less work for the origin.
+/// they expire, which causes less work for the origin.
 const SHORTEST_MS: u64 = 10_000;
 
 /// Minimum number of hits, since the page was stored, for a refresh before it expires; 1 for an adaptive validity.

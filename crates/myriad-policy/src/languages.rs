@@ -14,7 +14,7 @@ const MOST: usize = 16;
 pub(crate) type Language<'a> = (u16, &'a [u8]);
 
 /// Returns the languages of `Accept-Language` fields without duplicates, by descending weight, so that excluded
-/// languages (`q=0`) are last; `None` if there are more than 16.
+/// languages (`q=0`) are last; `None` if there are more than 16, including duplicates.
 pub(crate) fn ordered<'a>(values: impl Iterator<Item = &'a [u8]>) -> Option<SmallVec<[Language<'a>; MOST]>> {
     let mut languages: SmallVec<[Language<'a>; MOST]> = SmallVec::new();
     for member in values.flat_map(|value| value.split(|byte| *byte == b',')) {

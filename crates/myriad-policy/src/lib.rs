@@ -2,9 +2,10 @@
 //! stored page be served, and which response does a conditional request receive.
 //!
 //! Decisions receive facts, the configuration as [`CachePolicy`], and the time as `now`, in milliseconds since the Unix
-//! epoch. nginx's documented behaviour is the default; each rule names its directive or its section of RFC 9111. These
-//! rules are stricter than nginx, and `*_ignore_headers` does not disable them: `private` responses are never stored,
-//! responses that set a personal cookie are never stored, and a server error never replaces a usable page.
+//! epoch. nginx's documented behaviour is the default, except for the differences that [`CachePolicy::default`] lists;
+//! most rules name their directive or section of RFC 9111. These rules are stricter than nginx, and `*_ignore_headers`
+//! does not disable them: `private` responses are never stored, responses that set a personal cookie are never stored,
+//! and a server error never replaces a usable page.
 
 #![forbid(unsafe_code)]
 

@@ -25,7 +25,7 @@ const NOISE_PART: usize = 8;
 const MIN_NOISE: usize = 32;
 /// Half the maximum length of a difference, in tokens of both renderings together. After a longer difference, the
 /// renderings count as entirely different. Also the number of tokens by which a place with noise may be longer in a new
-/// rendering than in the stored one.
+/// rendering than in the stored one, except for a place at the end of the page.
 const RESYNC_DISTANCE: usize = 96;
 /// Number of equal tokens that terminate a difference.
 const RESYNC_TOKENS: usize = 5;

@@ -20,7 +20,8 @@ const UNKNOWN_VALID_MS: u64 = 60_000;
 const LONGEST_LEAD_MS: u64 = 10_000;
 /// Time in ms after a refresh of a page before the next attempt, in case that the refresh failed.
 const RETRY_MS: u64 = 60_000;
-/// Maximum number of pages whose requests are remembered. Beyond it, the half with fewer requests is forgotten.
+/// Maximum number of pages whose requests are remembered. When it is reached, at least half of the pages are forgotten,
+/// those with the fewest requests.
 const MAX_PAGES: usize = 8192;
 
 /// Stored page, as an inspection of the zone finds it.

@@ -2,8 +2,9 @@
 //! them.
 //!
 //! A client can cause such an error with data that is not in the key: a field that is too long or rejected by an origin
-//! or its firewall, or a precondition. Statuses with this meaning are stored only if `*_cache_valid` lists them; other
-//! client errors, such as 403 or 404, are not stored for requests larger than origins commonly accept.
+//! or its firewall, or a precondition. Statuses with this meaning are stored only if `*_cache_valid` lists them, or
+//! with `cache_rfc9111` if the response has a validity. No client errors, such as 403 or 404, are stored for requests
+//! larger than origins commonly accept.
 
 use myriad_http::Fields;
 

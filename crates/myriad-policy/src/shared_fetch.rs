@@ -128,9 +128,9 @@ impl SharedFetch {
         self.keyed.iter().any(|keyed| keyed.cookie && *keyed.name == *name && keyed.accepted(value).is_some())
     }
 
-    /// Returns the cookies of a request that are part of the cache key ([`Self::has_in_key`]) as `name=value`, each
-    /// once and in the order of their names. Of cookies with the same name, the first remains the first: origins read
-    /// that one.
+    /// Returns the cookies of a request that are part of the cache key ([`Self::has_in_key`]) as `name=value`, in the
+    /// order of their names. Of cookies with the same name, the first remains the first: origins read that one. Equal
+    /// cookies that follow each other in this order are returned once.
     pub fn keyed_pairs<'a>(&self, request: &'a Fields) -> Vec<&'a [u8]> {
         let mut pairs: Vec<&[u8]> = request.cookie_pairs().filter(|pair| self.has_in_key(pair)).collect();
         pairs.sort_by_key(|pair| pair.split(|byte| *byte == b'=').next());

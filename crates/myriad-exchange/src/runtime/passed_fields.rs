@@ -28,8 +28,8 @@ impl OriginPlace {
     /// Returns true if a response field is forwarded to the client. `Content-Length` and fields of the connection or
     /// the protocol never are; `Trailer` only if trailers are; cookies only if `own` is set, that is, if the response
     /// is for this client only. nginx's `X-Accel-*` fields, `Date`, `Server`, fields that the protocol hides, fields in
-    /// `*_hide_header` and, with a cache, cache tags and LiteSpeed's cache fields are hidden unless `*_pass_header` names
-    /// them.
+    /// `*_hide_header` and, with a cache, cache tags and LiteSpeed's cache fields are hidden unless `*_pass_header`
+    /// names them.
     pub fn passes(&self, known: Option<Known>, name: &[u8], own: bool) -> bool {
         let listed = |list: &[Box<[u8]>]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         match known {

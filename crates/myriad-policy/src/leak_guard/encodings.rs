@@ -87,7 +87,8 @@ fn name_of_entity(character: char) -> Option<&'static str> {
     LATIN_1_ENTITIES.split_whitespace().nth(usize::try_from(index).ok()?)
 }
 
-/// Encodes the characters of an HTML text that are not ASCII, if `encode` knows them, and apostrophes as PHP does.
+/// Encodes the characters of an HTML text that are not printable ASCII, if `encode` knows them, and apostrophes as PHP
+/// does.
 fn with_entities(html: &str, encode: impl Fn(char) -> Option<String>) -> String {
     let mut text = String::with_capacity(html.len());
     for character in html.chars() {
@@ -100,7 +101,8 @@ fn with_entities(html: &str, encode: impl Fn(char) -> Option<String>) -> String 
     text
 }
 
-/// Encodes a value as a string of JSON as PHP does: `/` with a backslash, characters outside of ASCII as `\uXXXX`.
+/// Encodes a value as the content of a JSON string, as PHP does apart from control characters: `/` with a backslash,
+/// characters that are not printable ASCII as `\uXXXX`.
 fn json(value: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(value.len());
     let text = String::from_utf8_lossy(value);

@@ -130,8 +130,8 @@ pub struct PrivateInput<'a> {
     pub client: Option<IpAddr>,
     /// Subject of the client's certificate; `None` without one.
     pub certificate: Option<&'a CertificateSubject>,
-    /// Request head as sent to the origin, in the encoding of its protocol: a value that it does not contain cannot be
-    /// in the response because of this request.
+    /// Request head as sent to the origin, in the encoding of its protocol. Values that it does not contain are not
+    /// searched for, except names in a client certificate that it contains in another form.
     pub sent: &'a [u8],
     /// Cache key: visitors with different values in the key share no page.
     pub key: &'a [u8],
@@ -191,7 +191,8 @@ struct ValueCollector<'a> {
 }
 
 impl ValueCollector<'_> {
-    /// Adds a URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false.
+    /// Adds a URL-encoded value, and the email addresses in it. The value itself is left out if `is_private` is false,
+    /// or if it is no data of a visitor ([`is_public_text`]).
     fn add_decoded(&mut self, kind: LeakKind, name: &[u8], value: &[u8], is_private: bool) {
         let decoded = form_decoded(value);
         if is_private && !is_public_text(&decoded) {
@@ -289,8 +290,8 @@ fn looks_like_secret(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'='))
 }
 
-/// Returns whether a text is no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three bytes; a path
-/// or a URL; a date; the name of a time zone; or a number of up to ten digits.
+/// Returns whether a text is assumed to be no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three
+/// bytes; a path or a URL; a date; a text that begins like the name of a time zone; or a number of up to ten digits.
 fn is_public_text(text: &[u8]) -> bool {
     let is_path = text.starts_with(b"/")
         && (text.ends_with(b"/") || text[1..].contains(&b'/'))
@@ -322,7 +323,7 @@ fn is_public_word(word: &[u8]) -> bool {
     str::from_utf8(&word).is_ok_and(|word| PUBLIC_WORDS.binary_search(&word).is_ok())
 }
 
-/// Returns whether a text is the name of a time zone: `Europe/Berlin`.
+/// Returns whether a text begins like the name of a time zone: `Europe/Berlin`.
 fn is_time_zone(text: &[u8]) -> bool {
     const AREAS: [&[u8]; 10] = [
         b"Africa/",

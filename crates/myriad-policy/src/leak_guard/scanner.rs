@@ -19,7 +19,8 @@ pub struct Leak {
     pub value: Box<[u8]>,
     /// Place: name of the response field, or `None` for the body.
     pub field: Option<Box<[u8]>>,
-    /// Number of decoded body bytes before the data; 0 in a field.
+    /// Number of decoded body bytes before the data; 0 in a field. For a sign in HTML that began in an earlier piece,
+    /// the number of bytes before the piece in which it was found.
     pub position: u64,
 }
 
@@ -97,8 +98,8 @@ impl LeakScanner {
     }
 
     /// Searches the next piece of the decoded body, including values that began in earlier pieces. Returns the first
-    /// leak; `None` if there is none. A value for which `is_excused` returns true is no leak; for signs in HTML, it
-    /// gets an empty value.
+    /// value that leaks, otherwise the first sign in HTML; `None` if there is none. A value for which `is_excused`
+    /// returns true is no leak; for signs in HTML, it gets an empty value.
     pub fn push(&mut self, piece: &[u8], is_excused: impl Fn(LeakKind, &[u8]) -> bool) -> Option<Leak> {
         let start = self.position;
         self.position += piece.len() as u64;
