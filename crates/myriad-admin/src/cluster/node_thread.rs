@@ -87,9 +87,9 @@ impl PreparedNode {
         if let Some(stored) = &stored {
             let is_stored = |zone: &PageZone| stored.zones.contains(&identity(zone));
             let missed = all.iter().filter(|zone| !is_stored(zone));
-            missed
-                .filter(|zone| has_pages || has_files(&zone.folder.path))
-                .for_each(|zone| block_on(expire(zone, log)));
+            for zone in missed.filter(|zone| has_pages || has_files(&zone.folder.path)) {
+                block_on(expire(zone, log));
+            }
         }
         let has_pages = has_pages || all.iter().any(|zone| has_files(&zone.folder.path));
         let stored = stored.map(|stored| stored.position);

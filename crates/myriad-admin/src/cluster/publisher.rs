@@ -124,9 +124,8 @@ impl PurgePublisher for ClusterPublisher {
         let shared = Arc::clone(&self.0);
         Some(PublishedPurge {
             saved: Box::new(move |is_saved| {
-                if is_saved {
-                    shared.lock().send(Input::Event(ClusterEvent::PurgeDurable(ticket)));
-                }
+                let result = if is_saved { ClusterEvent::PurgeDurable } else { ClusterEvent::PurgeNotSaved };
+                shared.lock().send(Input::Event(result(ticket)));
             }),
             receipts: Box::pin(async move {
                 match waiting.await {

@@ -53,13 +53,13 @@ pub(super) async fn run_zone_tasks(
         match next_task(&mut tasks, limit).await {
             Ok(None) => return,
             Ok(Some(ZoneTask::Apply(batch, purges))) => {
-                zones.apply(&purges, &log).await;
-                let _ = inputs.send(Input::Event(ClusterEvent::Applied(batch)));
+                let is_saved = zones.apply(&purges, &log).await;
+                report(&inputs, batch, is_saved);
             }
             Ok(Some(ZoneTask::ExpireEverything(batch))) => {
                 expired_at = clock_ms();
-                zones.expire_all(&log).await;
-                let _ = inputs.send(Input::Event(ClusterEvent::Applied(batch)));
+                let is_saved = zones.expire_all(&log).await;
+                report(&inputs, batch, is_saved);
             }
             Ok(Some(ZoneTask::SetReadiness(new))) => readiness = Some(new),
             Err(TimeLimitReached) => readiness = readiness.or(Some(Readiness::StaleBefore(start))),
@@ -76,6 +76,13 @@ pub(super) async fn run_zone_tasks(
             start_state.set_ready();
         }
     }
+}
+
+/// Reports to the node that a task is in effect, and whether it survives a crash.
+fn report(inputs: &UnboundedSender<Input>, batch: BatchNumber, is_saved: bool) {
+    let result = if is_saved { ClusterEvent::Applied } else { ClusterEvent::AppliedNotSaved };
+    // Fails if the node has stopped.
+    let _ = inputs.send(Input::Event(result(batch)));
 }
 
 /// Error of a wait that was too long.

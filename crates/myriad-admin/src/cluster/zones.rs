@@ -10,7 +10,7 @@ use myriad_store::page::PageZone;
 use parking_lot::Mutex;
 
 use super::position_file::{PositionFile, StoredPosition, zone_identity};
-use crate::purge::{PurgeEffect, ZonePurge, run_received};
+use crate::purge::{PurgeEffect, PurgeFailure, ZonePurge, run_received};
 
 /// Maximum number of targets and keys of purges that are executed as one.
 const MAX_COMBINED: usize = 2048;
@@ -59,10 +59,12 @@ impl ClusterZones {
         (file, StoredPosition { zones: zones.iter().map(|zone| identity(zone)).collect(), position })
     }
 
-    /// Executes purges in their order, and returns when they are in effect and durable. Purges of unknown zones have no
-    /// effect. A purge that cannot be decoded or executed makes all pages of its zone stale, because a newer version
-    /// may have sent it; this is logged.
-    pub(super) async fn apply(&self, purges: &[ClusterPurge], log: &ErrorLog) {
+    /// Executes purges in their order. Purges of unknown zones have no effect. A purge that cannot be decoded or
+    /// executed makes all pages of its zone stale, because a newer version may have sent it; this is logged.
+    ///
+    /// All purges are in effect when this returns: true if they survive a crash, false if at least one could not be
+    /// saved.
+    pub(super) async fn apply(&self, purges: &[ClusterPurge], log: &ErrorLog) -> bool {
         let zones = self.all();
         let known = combine(purges.iter().map(|purge| (&*purge.zone, ZonePurge::decode(&purge.body))));
         // During a reload, two zones may have the same name.
@@ -71,12 +73,15 @@ impl ClusterZones {
             named.map(move |zone| apply_in(zone, purge.as_ref(), log))
         });
         // All purges are in effect after the first poll, which happens in their order. The rest waits for the disk.
-        join_all(running).await;
+        join_all(running).await.into_iter().all(|is_saved| is_saved)
     }
 
-    /// Makes all pages stale, and returns when that is in effect and durable.
-    pub(super) async fn expire_all(&self, log: &ErrorLog) {
-        join_all(self.all().iter().map(async |zone| expire(zone, log).await)).await;
+    /// Makes all pages stale. This is in effect when this returns: true if it survives a crash, false if it could not be
+    /// saved in a zone.
+    pub(super) async fn expire_all(&self, log: &ErrorLog) -> bool {
+        let zones = self.all();
+        let running = zones.iter().map(async |zone| expire(zone, log).await);
+        join_all(running).await.into_iter().all(|is_saved| is_saved)
     }
 }
 
@@ -113,32 +118,88 @@ fn is_exact(purge: &ZonePurge) -> bool {
     purge.targets.iter().all(PurgeTarget::is_exact)
 }
 
-/// Executes a purge; `None`, or one that fails, invalidates all pages of the zone.
-async fn apply_in(zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) {
+/// Executes a purge; `None`, or one that fails, invalidates all pages of the zone. Returns false if it is in effect, but
+/// could not be saved.
+async fn apply_in(zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) -> bool {
     if let Some(purge) = purge {
-        let Err(error) = run_received(zone, purge).await else { return };
+        let error = match run_received(zone, purge).await {
+            Ok(()) => return true,
+            Err(PurgeFailure::Unlogged(_)) => return false,
+            Err(error) => error,
+        };
         let name = zone.zone.name();
         let text = format_args!(
             "cluster: a purge of another node failed in zone \"{name}\" ({error}); all pages of the zone become stale"
         );
         log.write(LogLevel::Error, None, text);
     }
-    expire(zone, log).await;
+    expire(zone, log).await
 }
 
-/// Makes all pages of a zone stale, because they may have missed purges.
-pub(super) async fn expire(zone: &PageZone, log: &ErrorLog) {
+/// Makes all pages of a zone stale, because they may have missed purges. Returns false if this could not be saved: the
+/// zone has logged the error of the disk. Another error is logged here.
+pub(super) async fn expire(zone: &PageZone, log: &ErrorLog) -> bool {
     let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
-    if let Err(error) = run_received(zone, &everything).await {
+    let result = run_received(zone, &everything).await;
+    if let Err(error) = &result
+        && !matches!(error, PurgeFailure::Unlogged(_))
+    {
         let name = zone.zone.name();
         let text = format_args!("cluster: the pages of zone \"{name}\" could not be made stale: {error}");
         log.write(LogLevel::Crit, None, text);
     }
+    result.is_ok()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
+    use crate::admin::block_on;
+    use myriad_cluster::record::{NodeName, PurgeId, StartId};
+    use myriad_store::page::{FolderCreator, PageFolder, PageZone};
+    use myriad_store::{DiskLimits, DiskPool, Zone, ZoneLimits};
+
+    struct NoFolderCreator;
+
+    impl FolderCreator for NoFolderCreator {
+        fn request_folder(&self, _: &std::path::Path) {}
+    }
+
+    fn purge_of_all() -> ClusterPurge {
+        ClusterPurge {
+            id: PurgeId { start: StartId([1; 16]), sequence: 1 },
+            origin: NodeName::new("web1").expect("a name"),
+            zone: "pages".to_owned(),
+            body: ZonePurge::of(PurgeTarget::All, PurgeEffect::Remove).encode(),
+        }
+    }
+
+    #[test]
+    fn purge_that_cannot_be_saved_is_in_effect_and_reported() {
+        let path = std::env::temp_dir().join(format!("myriad-cluster-zones-{}", std::process::id()));
+        for (blocker, is_saved) in [(".sequence.new/x", false), ("html", true)] {
+            // A folder in the place of a file prevents the use of the zone's folder.
+            fs::create_dir_all(path.join(blocker)).expect("a folder");
+            let folder = PageFolder { path: path.clone(), levels: Vec::new() };
+            let zone = Arc::new(PageZone::new(Zone::new("pages", ZoneLimits::default()), folder));
+            let pool = DiskPool::start(1).expect("threads");
+            let log = ErrorLog::new(Vec::new());
+            zone.open(DiskLimits::default(), &pool, &log, Arc::new(NoFolderCreator));
+            let zones = ClusterZones::default();
+            zones.set(vec![Arc::clone(&zone)]);
+            let apply = || block_on(zones.apply(&[purge_of_all()], &log));
+            if is_saved {
+                // Until the folder is opened on another thread, nothing can be saved.
+                while !apply() {
+                    std::thread::yield_now();
+                }
+            }
+            assert_eq!((apply(), block_on(zones.expire_all(&log))), (is_saved, is_saved), "{blocker}");
+            fs::remove_dir_all(&path).expect("removed");
+        }
+    }
 
     #[test]
     fn successive_purges_of_a_zone_are_executed_as_one() {
