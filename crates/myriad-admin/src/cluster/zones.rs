@@ -10,7 +10,7 @@ use myriad_store::page::PageZone;
 use parking_lot::Mutex;
 
 use super::position_file::{PositionFile, StoredPosition, zone_identity};
-use crate::purge::{PurgeEffect, PurgeFailure, ZonePurge, run_received};
+use crate::purge::{PurgeFailure, ZonePurge, expire_zone, run_received};
 
 /// Maximum number of targets and keys of purges that are executed as one.
 const MAX_COMBINED: usize = 2048;
@@ -139,8 +139,7 @@ async fn apply_in(zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) ->
 /// Makes all pages of a zone stale, because they may have missed purges. Returns false if this could not be saved: the
 /// zone has logged the error of the disk. Another error is logged here.
 pub(super) async fn expire(zone: &PageZone, log: &ErrorLog) -> bool {
-    let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
-    let result = run_received(zone, &everything).await;
+    let result = expire_zone(zone).await;
     if let Err(error) = &result
         && !matches!(error, PurgeFailure::Unlogged(_))
     {
@@ -157,6 +156,7 @@ mod tests {
 
     use super::*;
     use crate::admin::block_on;
+    use crate::purge::PurgeEffect;
     use myriad_cluster::record::{NodeName, PurgeId, StartId};
     use myriad_store::page::{FolderCreator, PageFolder, PageZone};
     use myriad_store::{DiskLimits, DiskPool, Zone, ZoneLimits};
@@ -196,7 +196,10 @@ mod tests {
                     std::thread::yield_now();
                 }
             }
-            assert_eq!((apply(), block_on(zones.expire_all(&log))), (is_saved, is_saved), "{blocker}");
+            assert_eq!(apply(), is_saved, "{blocker}");
+            let listed = zone.purges.after(0).0;
+            assert_eq!(block_on(zones.expire_all(&log)), is_saved, "{blocker}");
+            assert_eq!(zone.purges.after(0).0, listed, "this is not a purge");
             fs::remove_dir_all(&path).expect("removed");
         }
     }

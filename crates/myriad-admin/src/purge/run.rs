@@ -301,6 +301,14 @@ pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), Purg
     Ok(())
 }
 
+/// Makes all pages of a zone stale that may have missed purges of other nodes: they are fetched before they are used
+/// again, but may be used if that fetch fails. This is not a purge, so it is not in the purge log for monitoring.
+pub async fn expire_zone(zone: &PageZone) -> Result<(), PurgeFailure> {
+    let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
+    apply(zone, &everything)?.await?;
+    Ok(())
+}
+
 /// Applies a purge to one zone of this node. It is in effect when this returns, and survives a crash when the future has
 /// completed.
 fn apply(zone: &PageZone, purge: &ZonePurge) -> Result<PurgeFuture, PurgeFailure> {
