@@ -8,8 +8,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, PageMeta, PageZone};
 
 /// Completes the cache entry of a page whose body was written to the zone, and updates the zone's counters if the page
-/// was stored or its file will be. A body in memory is compressed if it may be sent compressed, unless it equals that of
-/// the replaced page, whose encodings are then copied. A page without the origin's entity tag gets a generated one,
+/// was stored or its file will be. A body in memory is compressed if it may be sent compressed, unless it equals that
+/// of the replaced page, whose encodings are then copied. A page without the origin's entity tag gets a generated one,
 /// except with status 206 in memory. Returns the page, unless it was not stored or is only on disk.
 pub(crate) fn complete(
     exchange: &Exchange,

@@ -132,8 +132,8 @@ impl WriterLease {
 
     /// Takes the writer lease if it is free, and releases it if a newer process has started. A free lease is left to a
     /// newer process for up to [`TAKEOVER_TIMEOUT`]. Returns true if this process may write now, which is not the
-    /// case once the folder was found to have another hash seed. `own` is the first sequence number of the start of this
-    /// process.
+    /// case once the folder was found to have another hash seed. `own` is the first sequence number of the start of
+    /// this process.
     pub(crate) fn acquire_or_renew(&self, files: &FolderLayout, health: &FolderHealth, own: u64) -> bool {
         if self.is_foreign.load(SeqCst) && !self.has_own_seed(files) {
             return false;

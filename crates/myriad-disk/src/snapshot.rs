@@ -41,7 +41,8 @@ pub(crate) struct Snapshot {
     /// First sequence number of the run that wrote the snapshot, if it did so at shutdown after all pending pages had
     /// been written; otherwise 0.
     pub(crate) last_of: u64,
-    /// Files with their positions in the eviction queue: the queue of new files, then the main queue, each oldest first.
+    /// Files with their positions in the eviction queue: the queue of new files, then the main queue, each oldest
+    /// first.
     pub(crate) files: Vec<(IndexedFile, EvictionPosition)>,
     /// Labels (hashes by which purges find pages), each with [`FileName::table_hash`] of the page's file.
     pub(crate) labels: Vec<(u64, u64)>,

@@ -331,8 +331,8 @@ impl<M: Metadata> Object<M> {
         self.fixed().last_purge_applied.load(Relaxed)
     }
 
-    /// Returns true if the object counts as being updated by a fetch at `now` (nginx's cache status `UPDATING`). A fetch
-    /// that takes longer than its time for this may still be in progress.
+    /// Returns true if the object counts as being updated by a fetch at `now` (nginx's cache status `UPDATING`). A
+    /// fetch that takes longer than its time for this may still be in progress.
     pub fn is_updating(&self, now: u64) -> bool {
         now < self.fixed().updating_until.load(Relaxed)
     }

@@ -25,8 +25,8 @@ pub(crate) use store::store_assets;
 /// Registration of the directive `cache_keep_assets`; listed in `myriad-serve`.
 pub const FEATURE: Feature = Feature::new("cache", directives::ROWS).compiled_by(compile);
 
-/// Compiled `cache_keep_assets` of a location: retention time of a file in milliseconds, of which at least three quarters
-/// remain after the last page that references the file was stored.
+/// Compiled `cache_keep_assets` of a location: retention time of a file in milliseconds, of which at least three
+/// quarters remain after the last page that references the file was stored.
 #[derive(Clone, Copy)]
 struct AssetRetention(u64);
 

@@ -176,8 +176,8 @@ impl ServerStreams {
         self.closed.iter().rev().find(|(known, _)| *known == id).map(|(_, how)| *how)
     }
 
-    /// Returns true if the stream is idle: its identifier is above all that the client has used (opening a stream closes
-    /// the lower ones), or even, because the server opens no streams.
+    /// Returns true if the stream is idle: its identifier is above all that the client has used (opening a stream
+    /// closes the lower ones), or even, because the server opens no streams.
     pub(super) fn is_idle(&self, id: u32) -> bool {
         id > self.last || id.is_multiple_of(2)
     }
