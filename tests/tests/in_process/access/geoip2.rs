@@ -94,6 +94,7 @@ fn values_of_every_type_are_shown_as_by_the_module() {
         ("u128", "0x00000000000000ab0000000000000001"),
         ("list 1 country iso_code", "B"),
         ("list -1 country iso_code", "C"),
+        ("list +1 country iso_code", "none"),
         ("list 3 country iso_code", "none"),
         ("map 0", "by its key"),
         ("map", "none"),

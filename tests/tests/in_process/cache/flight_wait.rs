@@ -89,11 +89,11 @@ fn leader_of_failed_fetch_gets_its_status_or_stale_page() {
 }
 
 #[test]
-fn leader_of_unstarted_fetch_gets_502() {
+fn leader_of_unstarted_fetch_gets_500() {
     // The variable evaluates to no upstream group or address.
     let pass = "fastcgi_pass $arg_upstream; fastcgi_cache ONE;";
     let mut site = CacheTestSite::of(TestOrigin::start(), pass, "");
-    assert_eq!(site.get("GET /a", &[]).summary(), "502 MISS");
+    assert_eq!(site.get("GET /a", &[]).summary(), "500 MISS");
 }
 
 #[test]

@@ -4,7 +4,6 @@ use std::fmt::{self, Formatter};
 use std::net::IpAddr;
 
 use maxminddb::{LookupResult, PathElement, Reader};
-use myriad_base::digits::decimal;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, Visitor};
 
@@ -29,8 +28,9 @@ struct PathKey {
 impl ValuePath {
     /// Creates a path from its keys, such as `country`, `names` and `en`, as written in the configuration.
     pub fn new(words: &[String]) -> Self {
+        let number = |word: &str| word.parse().ok().filter(|_| !word.starts_with('+'));
         let keys: Box<[PathKey]> =
-            words.iter().map(|word| PathKey { name: word.as_str().into(), number: decimal(word) }).collect();
+            words.iter().map(|word| PathKey { name: word.as_str().into(), number: number(word) }).collect();
         Self { has_numbers: keys.iter().any(|key| key.number.is_some()), keys }
     }
 
