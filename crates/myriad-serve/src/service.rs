@@ -120,7 +120,9 @@ impl WaitingExchange {
 impl Drop for WaitingExchange {
     fn drop(&mut self) {
         if let Some(mut exchange) = self.0.take() {
-            exchange.request.log(LogLevel::Info, format_args!("client closed the connection while waiting"));
+            exchange
+                .request
+                .log(LogLevel::Info, format_args!("the connection was closed while the request was waiting"));
             exchange.request.outcome.head.status = 499;
             exchange.request.outcome.end();
             exchange.request.site.worker.counters.requests.add(1);

@@ -38,7 +38,7 @@ fn a_wait_in_the_queue_ends_with_its_time() {
 fn request_of_client_that_left_queue_is_not_sent_to_origin() {
     const IGNORED: &str = "fastcgi_ignore_client_abort on;";
     const SHARED: &str = "no client is waiting";
-    const ALONE: &str = "client closed the connection while waiting";
+    const ALONE: &str = "the connection was closed while the request was waiting";
     for (rules, path, line) in [("", "/page", SHARED), (IGNORED, "/page", SHARED), (IGNORED, "/u", ALONE)] {
         let (server, origin, gate) = before_one_child("queue 300;", rules);
         let mut held = hold(&server, &origin, "/held");

@@ -240,8 +240,10 @@ pub(super) static ROWS: &[Directive] = &[
 
 fn large_client_header_buffers(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let buffers = LargeBuffers { count: args.count(0)?, size: args.size(1)? };
-    if buffers.count == 0 || buffers.size == 0 {
-        return Err(args.invalid(0, "at least one buffer of at least one byte"));
+    for (index, is_zero) in [buffers.count == 0, buffers.size == 0].into_iter().enumerate() {
+        if is_zero {
+            return Err(args.invalid(index, "at least one buffer of at least one byte"));
+        }
     }
     settings.client.large_header_buffers = buffers;
     Ok(())

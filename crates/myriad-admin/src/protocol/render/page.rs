@@ -94,7 +94,7 @@ pub fn optimized(page: &PageReport) -> String {
     let Some(form) = &page.optimized else {
         let _ = writeln!(
             out,
-            "  no optimized form yet: it is made after the second request for a page in a location with \"optimize safe\""
+            "  no optimized form: it is made after the second request for a page in a location with \"optimize safe\", if the page is in memory"
         );
         return out;
     };
@@ -325,6 +325,6 @@ mod tests {
         assert!(
             page(&PageReport { optimized: Some(refused), ..sample() }).contains("optimized no: too long")
         );
-        assert!(optimized(&sample()).contains("no optimized form yet"));
+        assert!(optimized(&sample()).contains("no optimized form:"));
     }
 }

@@ -83,9 +83,8 @@ fn bar(statuses: StatusCounts, most: u64, width: usize, style: &Style, marks: [&
     for ((color, part), mark) in parts.into_iter().zip(marks) {
         sum += part;
         let mut end = (sum as f64 * width as f64 / most as f64).round() as usize;
-        // A class whose share is rounded to no column gets one, unless earlier such classes took more than their shares
-        // or the bar is full.
-        if part > 0 && end == drawn && drawn < width {
+        // A class whose share is rounded to no column gets one, unless the bar is full.
+        if part > 0 && end <= drawn && drawn < width {
             end = drawn + 1;
         }
         let mark = if mark.is_empty() { "#" } else { mark };
@@ -98,6 +97,26 @@ fn bar(statuses: StatusCounts, most: u64, width: usize, style: &Style, marks: [&
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn each_class_of_statuses_has_a_column() {
+        let statuses = StatusCounts {
+            ok: 1000,
+            redirected: 1,
+            client_error: 1,
+            server_error: 1,
+            ..StatusCounts::default()
+        };
+        let style = Style {
+            width: 80,
+            has_colors: false,
+            has_unicode: false,
+            offset_minutes: |_| 0,
+            escaped: str::to_owned,
+        };
+        let text = bar(statuses, 2000, 20, &style, ["o", "r", "c", "s"]);
+        assert_eq!(text, "oooooooooorcs");
+    }
 
     #[test]
     fn long_spans_are_shown_in_few_rows() {

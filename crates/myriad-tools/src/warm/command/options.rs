@@ -13,7 +13,7 @@ use myriad_cli::web::WebTarget;
 pub const USAGE: &str = "\
 Usage: myriad warm URL [--sitemap URL] [--log FILE] ...
        myriad warm --by-heat [URL] ...
-              [--budget N,P%] [--limit N] [--encodings gzip,br]
+              [--budget N,P%] [--limit N] [--encodings LIST]
               [--at HOST:PORT] [--header 'Name: value']... [--quiet] [--json]
 
 Requests the pages of a site, so that they are cached before visitors arrive.
@@ -30,7 +30,7 @@ Pages that are still fresh are skipped. The requests have the lowest priority
   --budget N,P%   : N pages in parallel, each requesting P % of the time
                     (default: 1,50%)
   --limit N       : maximum number of pages (default: 10000)
-  --encodings LIST: also generate these encodings: gzip,br
+  --encodings LIST: also generate these encodings: gzip,br,zstd
   --at HOST:PORT  : address on which Myriad listens (default: 127.0.0.1 and the
                     port of the URL)
   --header FIELD  : additional request header: 'X-Forwarded-Proto: https' if a
