@@ -25,7 +25,7 @@ impl ExplainedRequest {
     pub fn of_url(url: &str) -> Result<Self, String> {
         let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
         let (authority, target) = match rest {
-            Some(rest) => rest.split_at(rest.find(['/', '?']).unwrap_or(rest.len())),
+            Some(rest) => rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len())),
             None if url.starts_with('/') => ("", url),
             None => return Err(format!("\"{url}\" is neither a URL nor a path")),
         };
@@ -42,5 +42,22 @@ impl ExplainedRequest {
             target: format!("{slash}{target}"),
             fields: Vec::new(),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fragment_is_dropped_wherever_it_begins() {
+        for (url, host, target) in [
+            ("http://host.test#top", "host.test", "/"),
+            ("http://host.test:8080/a?b#top", "host.test:8080", "/a?b"),
+            ("https://host.test?b#top", "host.test", "/?b"),
+        ] {
+            let request = ExplainedRequest::of_url(url).expect(url);
+            assert_eq!((request.host.as_deref(), request.target.as_str()), (Some(host), target), "{url}");
+        }
     }
 }

@@ -323,7 +323,10 @@ fn is_public_word(word: &[u8]) -> bool {
     str::from_utf8(&word).is_ok_and(|word| PUBLIC_WORDS.binary_search(&word).is_ok())
 }
 
-/// Returns whether a text begins like the name of a time zone: `Europe/Berlin`.
+/// Length in bytes of the longest name of a time zone, `America/Argentina/ComodRivadavia`.
+const LONGEST_TIME_ZONE: usize = 32;
+
+/// Returns whether a text has the form of the name of a time zone: `Europe/Berlin`, `America/Port-au-Prince`.
 fn is_time_zone(text: &[u8]) -> bool {
     const AREAS: [&[u8]; 10] = [
         b"Africa/",
@@ -337,7 +340,10 @@ fn is_time_zone(text: &[u8]) -> bool {
         b"Indian/",
         b"Pacific/",
     ];
-    AREAS.iter().any(|area| text.starts_with(area))
+    let is_part_of_name = |byte: &u8| byte.is_ascii_alphabetic() || b"/_-".contains(byte);
+    text.len() <= LONGEST_TIME_ZONE
+        && text.iter().all(is_part_of_name)
+        && AREAS.iter().any(|area| text.starts_with(area))
 }
 
 /// Returns the email addresses in a text.
@@ -404,6 +410,16 @@ mod tests {
                 format!("{}={}", String::from_utf8_lossy(&value.name), String::from_utf8_lossy(&value.value))
             })
             .collect()
+    }
+
+    #[test]
+    fn names_of_time_zones_are_public_and_secrets_that_begin_like_one_are_not() {
+        for name in ["Europe/Berlin", "America/Argentina/ComodRivadavia", "America/Port-au-Prince"] {
+            assert!(is_public_text(name.as_bytes()), "{name}");
+        }
+        for value in ["Europe/8f3a9c21d4", "Asia/margarete@example.org", "Europe/Margarete.Musterfrau"] {
+            assert!(!is_public_text(value.as_bytes()), "{value}");
+        }
     }
 
     #[test]

@@ -58,7 +58,9 @@ impl PurgeTarget {
     /// Creates a purge of the URL `http://host[:port]/path?query`, with or without scheme. The port and fragment are
     /// dropped, and a missing path is `/`. Returns `None` without a host.
     pub fn url(url: &[u8]) -> Option<PurgeTarget> {
-        let rest = memchr::memmem::find(url, b"://").map_or(url, |at| &url[at + 3..]);
+        let scheme_end = memchr::memmem::find(url, b"://")
+            .filter(|at| url[..*at].iter().all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)));
+        let rest = scheme_end.map_or(url, |at| &url[at + 3..]);
         let rest = &rest[..memchr::memchr(b'#', rest).unwrap_or(rest.len())];
         let at = memchr::memchr2(b'/', b'?', rest).unwrap_or(rest.len());
         let (host, target) = rest.split_at(at);

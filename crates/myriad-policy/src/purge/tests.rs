@@ -184,6 +184,7 @@ fn url_is_read_with_and_without_its_parts() {
         ("example.org/a", "/a"),
         ("http://example.org", "/"),
         ("http://example.org?b", "/?b"),
+        ("example.org/?next=https://other.test/", "/?next=https://other.test/"),
     ] {
         assert_eq!(PurgeTarget::url(text.as_bytes()), Some(url(target)), "{text}");
     }
