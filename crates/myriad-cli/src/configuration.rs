@@ -273,7 +273,7 @@ fn listens(model: &Model) -> impl Iterator<Item = &ListenConf> {
 }
 
 /// Resolves the host names of `listen` directives. Returns the addresses, including that of servers without `listen`,
-/// and an error for each name that cannot be resolved.
+/// and an error for each `listen` whose name cannot be resolved.
 fn resolve(model: &Model) -> (Vec<ResolvedHost>, Vec<Diagnostic>) {
     // The supervisor determines the default port, because the worker does not know whether root started the server.
     let port = if rustix::process::geteuid().is_root() { 80 } else { 8000 };

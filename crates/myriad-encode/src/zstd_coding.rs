@@ -64,8 +64,8 @@ impl ZstdDecoder {
         Ok(Self(decoder))
     }
 
-    /// Decodes as much of `input` as `out` has room for. Returns the numbers of bytes read and written, and whether the
-    /// frame is complete.
+    /// Decodes as much of `input` as `out` has room for, at most up to the end of the frame. Returns the numbers of bytes
+    /// read and written, and whether the frame is complete.
     pub(crate) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Result<DecodeStep, ContentDecodeError> {
         let status = self.0.run_on_buffers(input, out).map_err(|_| ContentDecodeError::Corrupt)?;
         Ok(DecodeStep {

@@ -13,8 +13,8 @@ use tokio::net::UnixStream;
 
 /// TCP or unix socket of a connection.
 ///
-/// The socket is registered with the event loop when an operation first has to wait. A client that sends its request
-/// immediately and closes after the response causes no registration, which saves two system calls and a wake-up.
+/// The socket is registered with the event loop when an operation first has to wait, or when a close of the client is
+/// first watched for. Connections that need neither save two system calls and a wake-up.
 pub(crate) struct Transport {
     fresh: RefCell<Option<OwnedFd>>,
     registered: OnceCell<Registered>,

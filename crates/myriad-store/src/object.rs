@@ -206,7 +206,8 @@ impl<M: Metadata> Object<M> {
         std::ptr::eq(self.fixed(), other.fixed())
     }
 
-    /// Counts a hit, in a cache line that a look-up reads anyway. The eviction queue takes the count later.
+    /// Counts a hit and sets the time of the last use to `now`, in a cache line that a look-up reads anyway. The eviction
+    /// queue takes the count later.
     ///
     /// The caller holds the shard's lock, so a load and a store suffice, without an atomic read-modify-write
     /// instruction.

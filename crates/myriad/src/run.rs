@@ -102,13 +102,16 @@ fn origin(options: &ServerOptions) -> Result<Option<ConfigurationSource>, String
         print_message(LogLevel::Warn, &kind.adapt_message(warning));
     }
     if asked.print {
-        return print(&site.text);
+        return print(&site.text).map_err(|error| kind.adapt_message(error));
     }
     let preset = Preset::new(&site, &asked);
     let prepared = wordpress::prepare(&site.prefix);
     let made = prepared.and_then(|()| site.self_signed.as_ref().map_or(Ok(()), SelfSigned::make));
     made.map_err(|error| {
-        format!("wordpress: {}: {error}; name another folder with --prefix", site.prefix.display())
+        let folder = site.prefix.display();
+        kind.adapt_message(format!(
+            "wordpress: the folder of the cache, the logs and the pid file, {folder}: {error}; name another folder with --prefix"
+        ))
     })?;
     let configuration = wordpress::name(kind, &site.prefix);
     let paths = ServerPaths { prefix: site.prefix, configuration, error_log: None };

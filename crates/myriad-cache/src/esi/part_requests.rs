@@ -425,7 +425,8 @@ fn storable_s(answer: &SubrequestResponse) -> u64 {
     if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
 }
 
-/// Returns the labels (hashes) of the cache tags in a response of the origin; an empty list if there are none.
+/// Returns the labels (hashes) of the cache tags in a response of the origin; an empty list if there are none, or if the
+/// response comes from the cache.
 fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
     let head = answer.request().origin.as_ref().and_then(|origin| origin.head.as_ref());
     head.map(|head| part_store::labels(&head.fields)).unwrap_or_default()

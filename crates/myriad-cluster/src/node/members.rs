@@ -152,7 +152,8 @@ impl MemberTable {
             .try_fold(sent_at, |least, time| Some(least.min(time?)))
     }
 
-    /// Removes members that have been silent for `remove_ms`, and returns their names.
+    /// Marks members as removed whose records have not changed for `remove_ms`, and returns their names. They stay in
+    /// the table until [`Self::delete_removed`].
     pub(super) fn remove_silent(&mut self, remove_ms: u64, now: ClockMs) -> Vec<NodeName> {
         let is_old = |member: &OtherMember| now.saturating_sub(member.changed_at) >= remove_ms;
         let mut removed = Vec::new();

@@ -35,7 +35,8 @@ pub struct KeepAliveProbe {
 pub struct ListenConf {
     /// Address to listen on.
     pub address: ListenAddress,
-    /// `default_server` (or the older `default`): true if the server is used for unknown host names on this address.
+    /// True if `default_server` (or the older `default`) is written: the server is used for unknown host names on this
+    /// address. If no server of the address has it, the first one is used.
     pub default_server: bool,
     /// `ssl`: true if clients connect with TLS.
     pub ssl: bool,

@@ -11,7 +11,7 @@ use crate::counters::Counters;
 /// Traffic counts of one key, summed over workers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrafficSums {
-    /// Number of requests.
+    /// Number of finished requests; for a peer or an origin, of attempts.
     pub requests: u64,
     /// Number of bytes received.
     pub in_bytes: u64,

@@ -111,8 +111,8 @@ impl QuicRelay {
         self.select_readers(&mut state);
     }
 
-    /// Marks this process as leaving: it accepts no new QUIC connections, and another process, if there is one, reads
-    /// the shared sockets.
+    /// Marks this process as leaving: from now on, another process that has the listener, if there is one, reads the
+    /// shared sockets. Does nothing before [`Self::set_processes`].
     pub fn stop_accepting(self: &Arc<Self>) {
         let mut state = self.state();
         if let Some(own) = &mut state.own {

@@ -16,7 +16,7 @@ const PIECE: usize = 64 * 1024;
 /// encrypted bytes, and small records have more overhead.
 const YOUNG_PIECE: usize = 32 * 1024;
 
-/// TLS session of a connection after the handshake.
+/// TLS session of a connection after the handshake, or, with early data, from the first data on.
 pub(crate) struct TlsSession {
     tls: ServerConnection,
     /// Number of plain bytes that are encrypted but not completely sent; [`Self::poll_write`] returns it once they are.

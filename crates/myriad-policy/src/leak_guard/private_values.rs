@@ -290,8 +290,9 @@ fn looks_like_secret(value: &[u8]) -> bool {
         && value.iter().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'='))
 }
 
-/// Returns whether a text is assumed to be no data of a visitor: words of [`PUBLIC_WORDS`], with others of up to three
-/// bytes; a path or a URL; a date; a text that begins like the name of a time zone; or a number of up to ten digits.
+/// Returns whether a text is assumed to be no data of a visitor: a URL; an absolute path of a folder or below one, without
+/// `=`; at least one of [`PUBLIC_WORDS`], with others of up to three bytes; a date; a text in the form of a time zone's
+/// name; or a number of up to ten digits.
 fn is_public_text(text: &[u8]) -> bool {
     let is_path = text.starts_with(b"/")
         && (text.ends_with(b"/") || text[1..].contains(&b'/'))

@@ -176,6 +176,6 @@ fn assumed_children(facts: &StackFacts, report: CheckReport<'_>) {
             remedy,
         ),
         Ordering::Equal => report
-            .fine(format!("the limit of concurrent requests matches the number of php-fpm children: {children}")),
+            .fine(format!("the limit of concurrent requests matches pm.max_children of php-fpm: {children}")),
     }
 }

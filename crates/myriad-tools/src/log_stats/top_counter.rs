@@ -21,7 +21,7 @@ pub(crate) struct TopCounter<T> {
 /// Counts stored for a key.
 #[derive(Clone, Debug)]
 pub(crate) struct TopEntry<T> {
-    /// Weight (such as the number of requests) by which keys are sorted.
+    /// Upper bound of the weight of the key (such as its number of requests). Keys are ranked by `weight - over`.
     pub(crate) weight: u64,
     /// Amount by which `weight` may at most be too high.
     pub(crate) over: u64,

@@ -30,7 +30,8 @@ const MOST_PAYLOAD: usize = MAX_PER_RECORD * 48 + 2 * MAX_RULE_LEN + 64;
 pub struct PurgeLogContents {
     /// Purges of the intact records before the first invalid bytes.
     pub book: PurgeSet,
-    /// Length of magic number, version and intact records, in bytes.
+    /// Length of magic number, version and the records before the first invalid bytes, in bytes; 0 without a valid
+    /// header.
     pub len: usize,
     /// Set if invalid bytes follow the intact records, or the log has no valid header.
     pub is_damaged: bool,

@@ -50,7 +50,7 @@ pub(super) fn read(
     Ok(DecodedImage { pixels, has_palette: false, profile })
 }
 
-/// Returns an error if the scans cause more work than `max_pixels` permits.
+/// Returns an error if there are more than [`MOST_SCANS`] scans, or if they cause more work than `max_pixels` permits.
 fn check_scans(bytes: &[u8], size: ImageSize, max_pixels: u64) -> Result<(), ImageError> {
     let scans = scans(bytes);
     let visits = scans.components.saturating_mul(size.pixels());

@@ -127,7 +127,7 @@ impl WarmOptions {
 fn budget(text: Option<String>) -> Result<PhpBudget, String> {
     text.map_or(Ok(PhpBudget::default()), |text| {
         PhpBudget::parse(&text).ok_or_else(|| {
-            format!("--budget \"{text}\": use the form N,P%: 2,25% for two pages in parallel, each a quarter of the time")
+            format!("--budget \"{text}\": use the form N,P% with N from 1 to 64 and P from 1 to 100: 2,25% for two pages in parallel, each requesting a quarter of the time")
         })
     })
 }

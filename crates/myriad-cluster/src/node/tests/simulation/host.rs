@@ -98,7 +98,7 @@ impl DiskModel {
 /// Clock of a machine, which runs faster or slower than the world's.
 pub(super) struct HostClock {
     pub(super) offset: u64,
-    /// Rate in parts per thousand.
+    /// Speed of the clock in thousandths of the speed of the world's clock.
     pub(super) rate: u64,
 }
 
