@@ -9,16 +9,16 @@ use crate::protocol::{
 };
 
 impl Administrator {
-    /// Reports the status of the cluster, after removing the node that the request names. The report is empty if this
-    /// server belongs to no cluster. Returns an error text if its node does not reply, or if a node was to be removed and
-    /// that failed.
+    /// Reports the status of the cluster, after removing the node that the request names. The report is
+    /// [`ClusterReport::of_no_cluster`] if this server belongs to none. Returns an error text if its node does not reply,
+    /// or if the node could not be removed.
     pub(super) fn cluster(&self, request: &ClusterRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let publisher = self.zones.iter().find_map(|zone| zone.publisher.lock().clone());
         let Some(publisher) = publisher else {
             if request.forget.is_some() {
                 return Err(NO_CLUSTER.to_owned());
             }
-            tell(AdminReply::Cluster(Box::default()));
+            tell(AdminReply::Cluster(Box::new(ClusterReport::of_no_cluster())));
             return Ok(ReplyEnd::default());
         };
         if let Some(node) = &request.forget {

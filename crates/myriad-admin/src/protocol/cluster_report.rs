@@ -11,12 +11,13 @@ pub const NO_CLUSTER: &str = "this server belongs to no cluster: its configurati
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ClusterReport {
-    /// Name of the cluster; empty if the server belongs to none. The other fields then have no meaning.
+    /// Name of the cluster; empty if the server belongs to none.
     pub cluster: String,
     /// Name of this node.
     pub node: String,
     /// State of this node: `connected`, `catching_up`, `disconnected`, `wrong_secret` (the log of purges has only
-    /// values of another secret) or `name_taken` (another process uses the name of this node).
+    /// values of another secret), `name_taken` (another process uses the name of this node) or `none` (the server
+    /// belongs to no cluster).
     pub state: String,
     /// True if stored pages are used by the usual rules; false if some are stale because they may have missed a purge.
     pub serves_stored_pages: bool,
@@ -33,6 +34,13 @@ pub struct ClusterReport {
     pub unconfirmed_count: u64,
     /// Counters since the start of the node, by name.
     pub counters: BTreeMap<String, u64>,
+}
+
+impl ClusterReport {
+    /// Returns the report of a server that belongs to no cluster.
+    pub(crate) fn of_no_cluster() -> Self {
+        Self { state: "none".to_owned(), serves_stored_pages: true, ..Self::default() }
+    }
 }
 
 /// Another node of the cluster.
