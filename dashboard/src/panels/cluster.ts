@@ -39,7 +39,8 @@ function purges(told: Cluster): string {
     const sentences = [`Purges: ${counted("purges_sent")} sent, ${counted("purges_received")} received.`];
     const oldest = told.unconfirmed[0];
     if (oldest) {
-        const names = oldest.missing.slice(0, MOST_NAMES).join(", ");
+        // Before the log has the purge, it is not known which nodes must confirm it.
+        const names = oldest.missing.slice(0, MOST_NAMES).join(", ") || "not sent yet";
         const more = oldest.missing.length > MOST_NAMES ? ", …" : "";
         sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}.`);
     }
