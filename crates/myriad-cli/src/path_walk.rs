@@ -63,7 +63,7 @@ fn is_proc(folder: &File) -> Result<bool, Errno> {
 pub enum MissingFolder {
     /// The folder is created with mode 0755 (less the umask).
     Made,
-    /// The traversal ends without an error at the last existing folder.
+    /// The traversal stops without an error at the last existing folder.
     Ends,
     /// The traversal returns the error `ENOENT`.
     Fails,

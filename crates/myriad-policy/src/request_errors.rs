@@ -22,8 +22,7 @@ const BYTES_AT_MOST: usize = 4 << 10;
 /// Maximum number of fields that every origin is expected to accept: half of Apache's limit.
 const FIELDS_AT_MOST: usize = 50;
 
-/// Returns whether the fields of a request are so many (more than 50) or so large (more than 4 KB) that an origin may
-/// reject it.
+/// Returns whether a request has more than 50 fields, or more than 4 KB of them, so that an origin may reject it.
 pub fn is_large_request(fields: &Fields) -> bool {
     // `name: value` CRLF
     let bytes = || fields.iter().map(|(name, value)| name.len() + value.len() + 4).sum::<usize>();

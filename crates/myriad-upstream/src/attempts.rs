@@ -218,7 +218,7 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.fatal = true);
     }
 
-    /// Records the end of the attempt by a failure; `status` is the status of that failure, such as 502.
+    /// Records that the attempt failed; `status` is the status of that failure, such as 502.
     pub(crate) fn failed(&self, status: u16) {
         self.update(|attempt, elapsed| {
             attempt.status = status;
@@ -235,7 +235,7 @@ impl AttemptLog {
 }
 
 impl Drop for AttemptLog {
-    /// Records the end of the attempt, unless [`AttemptLog::failed`] has recorded it: the body is complete, has failed
+    /// Records that the attempt is finished, unless [`AttemptLog::failed`] has recorded it: the body is complete, has failed
     /// or is no longer needed. Adds the attempt to the counters of its peer.
     fn drop(&mut self) {
         self.update(|attempt, elapsed| {

@@ -50,7 +50,7 @@ pub enum ProbeResult {
     Failed(String),
     /// The state is unknown: the worker had no free connection for the probe.
     Unknown,
-    /// The configuration of the check is no longer in use: the task of this peer ends.
+    /// The configuration of the check is no longer in use: the task of this peer finishes.
     Obsolete,
 }
 

@@ -42,7 +42,7 @@ pub enum ErrorKind {
     Connect,
     /// Connecting, the TLS handshake, sending or reading timed out (`timeout`).
     Timeout,
-    /// The origin closed the connection or ended its response prematurely, or refused a request that cannot be sent
+    /// The origin closed the connection or sent an incomplete response, or refused a request that cannot be sent
     /// again (`error`).
     Closed,
     /// An HTTP/2 connection that had answered an earlier request became silent and did not answer a PING (`error`).

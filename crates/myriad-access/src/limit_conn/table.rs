@@ -17,7 +17,7 @@ pub struct ConnectionTable {
     counts: Mutex<Lru<Box<[u8]>, u16>>,
 }
 
-/// Guard of a request (in `stream`: of a session) that is counted in a `limit_conn` zone; dropping it ends the count.
+/// Guard of a request (in `stream`: of a session) that is counted in a `limit_conn` zone, until the guard is dropped.
 pub struct CountedRequest {
     table: Arc<ConnectionTable>,
     key: Box<[u8]>,

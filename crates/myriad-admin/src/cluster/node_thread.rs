@@ -49,7 +49,7 @@ pub(super) struct NodeThread {
 }
 
 impl PreparedNode {
-    /// Prepares a node. Its thread ends if this value is dropped.
+    /// Prepares a node. Its thread terminates if this value is dropped.
     ///
     /// # Errors
     /// Returns an error if a name is invalid, or the thread cannot be started.
@@ -183,8 +183,7 @@ fn boot_id() -> [u8; 16] {
 /// Reads the position file: that in the folder of the first zone, or after a change of the zones, that in the folder of
 /// another one. An unreadable file is logged and counts as missing. Without a file, all stored pages become stale.
 ///
-/// A file that an earlier change has left behind may be found: its position is then too old, so that purges are executed
-/// again.
+/// A file of an earlier change may be found: its position is then too old, so that purges are executed again.
 fn read_position(zones: &[Arc<PageZone>], cluster: &str, log: &ErrorLog) -> Option<StoredPosition> {
     zones.iter().find_map(|zone| {
         let file = PositionFile::within(&zone.folder.path, cluster);

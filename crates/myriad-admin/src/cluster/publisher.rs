@@ -172,8 +172,8 @@ fn receipts(own_node: &str, answer: &PurgeAnswer) -> PurgeReceipts {
     }
 }
 
-/// Returns the receipts of a purge whose node has stopped. The purge is sent by the next node, which does not know who
-/// waits for its receipts.
+/// Returns the receipts of a purge whose node has stopped. The purge is sent by the next node, which does not know
+/// the requests that wait for its receipts.
 fn no_receipts(handle: &NodeHandle) -> PurgeReceipts {
     let status = handle.last_status.lock();
     let members = status.iter().flat_map(|status| &status.members);

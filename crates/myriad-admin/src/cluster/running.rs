@@ -136,7 +136,7 @@ impl Drop for PreparedCluster {
     }
 }
 
-/// Ends the publication of the purges of zones.
+/// Stops the publication of the purges of zones.
 fn exclude(zones: &[Arc<PageZone>]) {
     for zone in zones {
         zone.publisher.lock().take();

@@ -41,7 +41,7 @@ pub struct ControlServer {
 /// State shared by the threads of all connections.
 struct ControlShared {
     site: Arc<RunningSite>,
-    /// User ID of the user who may send requests, besides root.
+    /// ID of the user whose requests are accepted, in addition to those of root.
     owner: u32,
     clients: AtomicUsize,
 }

@@ -49,7 +49,7 @@ impl WebTarget {
         Self { path: escape_target(path), ..self.clone() }
     }
 
-    /// Returns the host without its port; an IPv6 address keeps its brackets.
+    /// Returns the host without its port; an IPv6 address is returned with its brackets.
     pub fn host(&self) -> &str {
         let is_v6_alone = self.authority.ends_with(']');
         match self.authority.rsplit_once(':') {

@@ -172,7 +172,7 @@ pub struct PurgeAnswer {
     pub members_known: bool,
     /// True if the purge is in the log.
     pub is_in_log: bool,
-    /// True if the purge is durable on this node; false if its save failed or has not ended.
+    /// True if the purge is durable on this node; false if its save failed or is in progress.
     pub is_saved: bool,
     /// Time since the purge was requested, in milliseconds.
     pub elapsed_ms: u64,

@@ -35,7 +35,7 @@ pub(super) struct PurgeRequest {
     pub(super) answer_due_at: ClockMs,
 }
 
-/// Purge that was requested on this node, until every member has confirmed it and its save has ended here.
+/// Purge that was requested on this node, until every member has confirmed it and its save on this node is complete.
 #[derive(Debug)]
 pub(super) struct OwnPurge {
     pub(super) purge: ClusterPurge,
@@ -45,7 +45,7 @@ pub(super) struct OwnPurge {
     is_restored: bool,
     /// Requests without an answer. Equal purges that wait for the log are combined.
     requests: Vec<PurgeRequest>,
-    /// Number of requests whose save has not ended.
+    /// Number of requests whose save is in progress.
     waiting_saves: usize,
     has_failed_save: bool,
     /// Record that has the purge; `None` if the log does not have it.
@@ -94,7 +94,7 @@ pub(super) struct PurgeOutbox {
     own: BTreeMap<u64, OwnPurge>,
     last_key: u64,
     keys: HashMap<PurgeId, u64>,
-    /// Own purges whose save has not ended, by the ticket of the request.
+    /// Own purges whose save is in progress, by the ticket of the request.
     tickets: HashMap<PurgeTicket, PurgeId>,
     /// True if a purge in the log was removed before every member had confirmed it.
     has_excess: bool,
@@ -103,7 +103,7 @@ pub(super) struct PurgeOutbox {
     unsent_bytes: usize,
     max_unsent_bytes: usize,
     /// Own purges that were never part of an append, by the hash of their zone and body. A later request of an equal purge
-    /// needs no purge of its own.
+    /// needs no separate purge.
     combinable: HashMap<u64, u64>,
     hasher: RandomState,
     /// Purges whose receipts changed since [`PurgeOutbox::take_changed`].
@@ -244,7 +244,7 @@ impl PurgeOutbox {
         self.find(purge).is_some_and(|own| own.save() == SaveState::Failed)
     }
 
-    /// If too many own purges are in memory, removes the oldest that is in the log and whose save has ended.
+    /// If too many own purges are in memory, removes the oldest that is in the log and whose save is complete.
     pub(super) fn take_excess(&mut self) -> Option<OwnPurge> {
         if self.own.len() <= MAX_OWN {
             return None;
@@ -261,7 +261,7 @@ impl PurgeOutbox {
         self.has_excess
     }
 
-    /// IDs of own purges whose save has not ended.
+    /// IDs of own purges whose save is in progress.
     pub(super) fn not_durable(&self) -> Vec<PurgeId> {
         self.tickets.values().copied().collect()
     }

@@ -116,7 +116,7 @@ struct State {
     idle: usize,
     /// Number of running threads.
     threads: usize,
-    /// Set once the threads end after the last batch.
+    /// Set once the threads terminate after the last batch.
     is_over: bool,
     losses: Losses,
 }

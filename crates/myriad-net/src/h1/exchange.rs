@@ -69,7 +69,7 @@ pub(super) enum ExchangeStart {
 }
 
 impl ExchangeStart {
-    /// Waits for the end of the exchange and returns the next action of the driver.
+    /// Waits until the exchange is complete and returns the next action of the driver.
     pub(super) async fn into_next_state(self) -> NextState {
         match self {
             Self::Done(after) => after,

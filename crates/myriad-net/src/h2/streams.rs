@@ -17,7 +17,7 @@ use crate::service::Service;
 pub(super) type StreamRequest = ((u32, u32), bool, u64, Option<BodyFeed>);
 
 impl<S: Service> Driver<S> {
-    /// Returns the exchange of a stream; `None` if the stream has none, for example because it has ended.
+    /// Returns the exchange of a stream; `None` if the stream has none, for example because it is closed.
     pub(super) fn exchange(&mut self, stream: u32) -> Option<&mut Http2Exchange<S::ExchangeState>> {
         let at = self.exchanges.binary_search_by_key(&stream, |exchange| exchange.stream).ok()?;
         self.exchanges.get_mut(at)

@@ -101,7 +101,7 @@ fn with_entities(html: &str, encode: impl Fn(char) -> Option<String>) -> String 
     text
 }
 
-/// Encodes a value as the content of a JSON string, as PHP does apart from control characters: `/` with a backslash,
+/// Encodes a value as the content of a JSON string, as PHP does, except for control characters: `/` with a backslash,
 /// characters that are not printable ASCII as `\uXXXX`.
 fn json(value: &[u8]) -> Vec<u8> {
     let mut encoded = Vec::with_capacity(value.len());

@@ -36,7 +36,7 @@ impl ProgramRun {
         ProgramResult { action, matched_if: self.matched_if }
     }
 
-    /// Runs steps until one ends the program, and returns its action; `None` after the last step. With `TRACED`, each
+    /// Runs steps until one terminates the program, and returns its action; `None` after the last step. With `TRACED`, each
     /// step is reported to the environment.
     pub(super) fn steps<E: Environment + ?Sized, const TRACED: bool>(
         &mut self,

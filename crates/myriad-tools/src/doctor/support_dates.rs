@@ -41,7 +41,7 @@ pub(crate) enum Program {
 /// Support status of a program version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum SupportStatus {
-    /// Support has ended; the date is its last day (`YYYY-MM-DD`).
+    /// The version is no longer supported; the date is its last day (`YYYY-MM-DD`).
     Ended(String),
     /// Support continues until the end of this day (`YYYY-MM-DD`).
     Until(String),

@@ -250,7 +250,7 @@ impl State {
         self.connection.is_none()
     }
 
-    /// Returns the slot of stream `id`; `None` if the stream has none, because it has ended or never existed.
+    /// Returns the slot of stream `id`; `None` if the stream has none, because it is closed or never existed.
     pub(super) fn slot(&mut self, id: u32) -> Option<&mut StreamSlot> {
         let at = self.slots.binary_search_by_key(&id, |(id, _)| *id).ok()?;
         self.slots.get_mut(at).map(|(_, slot)| slot)

@@ -83,7 +83,7 @@ impl FastcgiOrigin {
         self.asked.recv_timeout(Duration::from_secs(15)).expect("a request")
     }
 
-    /// Returns whether the next response was sent completely; `None` if none has ended after `patience`.
+    /// Returns whether the next response was sent completely; `None` if none is finished after `patience`.
     pub(crate) fn taken_whole(&self, patience: Duration) -> Option<bool> {
         self.done.recv_timeout(patience).ok()
     }

@@ -22,7 +22,7 @@ fn sends(listener: UnixListener, greeting: &'static [u8]) {
     thread::spawn(move || {
         let Ok((mut stream, _)) = listener.accept() else { return };
         let _ = stream.write_all(greeting);
-        // Keeps the connection open until the client has sent something and closed it.
+        // Leaves the connection open until the client has sent something and closed it.
         let _ = stream.read(&mut [0; 64]);
         let _ = stream.read(&mut [0; 64]);
     });

@@ -74,7 +74,7 @@ impl History {
     }
 
     /// Returns the start times and statistics of the complete steps of a ring between two times (milliseconds since the
-    /// epoch) in order, without the step of `to_ms`, and at most as many as the ring holds. The statistics are `None`
+    /// epoch) in order, without the step of `to_ms`, at most the capacity of the ring. The statistics are `None`
     /// for steps that were not recorded.
     pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
         let (length, number) = LENGTHS[ring];

@@ -251,7 +251,7 @@ impl World {
             FaultEnd::Cut(host) => self.hosts[host].is_cut = false,
             FaultEnd::Slow(host) => self.hosts[host].is_slow = false,
             FaultEnd::Disk(host) => {
-                // Half of all processes end before they can save what the full disk refused.
+                // Half of all processes terminate before they can save what the full disk refused.
                 if self.hosts[host].is_disk_full && !self.is_healed && self.random.bool() {
                     self.crash(host);
                 }

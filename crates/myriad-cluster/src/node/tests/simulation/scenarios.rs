@@ -5,7 +5,7 @@ use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::node::ClusterEvent;
 use crate::record::{MemberRecord, MemberState};
 
-/// Ends the process of a host at once.
+/// Terminates the process of a host immediately.
 fn kill(world: &mut World, host: usize) {
     world.hosts[host].node = None;
     world.hosts[host].connection.is_open = false;
