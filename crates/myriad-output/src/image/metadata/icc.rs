@@ -4,7 +4,7 @@ use super::numbers::be32;
 
 /// Offset of the tag table.
 const TAGS: usize = 128;
-/// Maximum number of tags that are read; profiles of displays have about 17.
+/// Maximum number of tags of a profile that is read; profiles of displays have about 17.
 const MAX_TAGS: usize = 100;
 /// Colors of sRGB's red, green and blue in the profile connection space (X, Y, Z).
 const COLORANTS: [(&[u8], [f64; 3]); 3] = [
@@ -27,7 +27,10 @@ fn has_curves_of_srgb(profile: &[u8]) -> Option<bool> {
     if profile.get(16..24)? != b"RGB XYZ " {
         return None;
     }
-    let count = (be32(profile, TAGS)? as usize).min(MAX_TAGS);
+    let count = be32(profile, TAGS)? as usize;
+    if count > MAX_TAGS {
+        return None;
+    }
     let entries = profile.get(TAGS + 4..TAGS + 4 + 12 * count)?;
     let data_of = |name: &[u8]| {
         let entry = entries.chunks_exact(12).find(|entry| &entry[..4] == name)?;
@@ -49,7 +52,9 @@ fn has_curves_of_srgb(profile: &[u8]) -> Option<bool> {
         let curve = data_of(name)?;
         for level in 0..=255 {
             let light = light_of(curve, f64::from(level) / 255.0)?;
-            if (level_of(light) - f64::from(level)).abs() >= 1.0 {
+            let error = (level_of(light) - f64::from(level)).abs();
+            // A parametric curve with a negative base has no value.
+            if error.is_nan() || error >= 1.0 {
                 return Some(false);
             }
         }
@@ -130,18 +135,20 @@ pub(crate) mod tests {
     const DISPLAY_P3: [[f64; 3]; 3] =
         [[0.5151, 0.2412, -0.0011], [0.2919, 0.6922, 0.0419], [0.1572, 0.0666, 0.7841]];
 
-    /// Returns a profile with these colorants and curve, and another tag.
-    fn profile(colorants: [[f64; 3]; 3], curve: &[u8], other: &[u8]) -> Vec<u8> {
-        let mut tags = vec![(other, b"text\0\0\0\0sRGB".to_vec())];
+    /// Returns a profile with these colorants and curve, and other tags before them.
+    fn profile<'a>(colorants: [[f64; 3]; 3], curve: &[u8], others: &[&'a [u8]]) -> Vec<u8> {
+        let text = |name: &&'a [u8]| (*name, b"text\0\0\0\0sRGB".to_vec());
+        let mut tags: Vec<(&[u8], Vec<u8>)> = others.iter().map(text).collect();
         for ((name, _), values) in COLORANTS.iter().zip(colorants) {
-            tags.push((name, [&b"XYZ \0\0\0\0"[..], &values.map(number).concat()].concat()));
+            tags.push((*name, [&b"XYZ \0\0\0\0"[..], &values.map(number).concat()].concat()));
         }
         tags.extend([b"rTRC", b"gTRC", b"bTRC"].map(|name| (&name[..], curve.to_vec())));
         let (mut entries, mut data) = ((tags.len() as u32).to_be_bytes().to_vec(), Vec::new());
         for (name, bytes) in &tags {
             let at = TAGS + 4 + 12 * tags.len() + data.len();
-            entries
-                .extend([name, &(at as u32).to_be_bytes()[..], &(bytes.len() as u32).to_be_bytes()].concat());
+            entries.extend(
+                [*name, &(at as u32).to_be_bytes()[..], &(bytes.len() as u32).to_be_bytes()].concat(),
+            );
             data.extend(bytes);
         }
         [&[0; 16][..], b"RGB XYZ ", &[0; TAGS - 24], &entries, &data].concat()
@@ -149,12 +156,12 @@ pub(crate) mod tests {
 
     /// Returns a profile with the colors of sRGB.
     pub(crate) fn srgb() -> Vec<u8> {
-        profile(COLORANTS.map(|(_, values)| values), &parametric(3, &CURVE), b"desc")
+        profile(COLORANTS.map(|(_, values)| values), &parametric(3, &CURVE), &[b"desc"])
     }
 
     /// Returns a profile with the colors of Display P3, whose description names sRGB.
     pub(crate) fn display_p3() -> Vec<u8> {
-        profile(DISPLAY_P3, &parametric(3, &CURVE), b"desc")
+        profile(DISPLAY_P3, &parametric(3, &CURVE), &[b"desc"])
     }
 
     #[test]
@@ -163,7 +170,7 @@ pub(crate) mod tests {
         let primaries = COLORANTS.map(|(_, values)| values);
         let light =
             |value: f64| if value < 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) };
-        assert!(is_srgb(&profile(primaries, &table(light), b"desc")));
+        assert!(is_srgb(&profile(primaries, &table(light), &[b"desc"])));
     }
 
     #[test]
@@ -173,9 +180,15 @@ pub(crate) mod tests {
         let linear = b"curv\0\0\0\0\0\0\0\0";
         let gamma = b"curv\0\0\0\0\0\0\0\x01\x02\x33";
         for curve in [&linear[..], gamma, &parametric(0, &[2.2]), &parametric(1, &CURVE), b"curv", b""] {
-            assert!(!is_srgb(&profile(primaries, curve, b"desc")), "{curve:?}");
+            assert!(!is_srgb(&profile(primaries, curve, &[b"desc"])), "{curve:?}");
         }
-        assert!(!is_srgb(&profile(primaries, &parametric(3, &CURVE), b"A2B0")));
+        assert!(!is_srgb(&profile(primaries, &parametric(3, &CURVE), &[b"A2B0"])));
+        let [gamma, a, b, c, _] = CURVE;
+        let without_values = parametric(3, &[gamma, -a, -b, c, 0.0]);
+        assert!(!is_srgb(&profile(primaries, &without_values, &[])), "a curve without values");
+        let tags = [&b"desc"[..]; MAX_TAGS];
+        assert!(is_srgb(&profile(primaries, &parametric(3, &CURVE), &tags[6..])));
+        assert!(!is_srgb(&profile(primaries, &parametric(3, &CURVE), &tags[5..])), "too many tags");
         let mut gray = srgb();
         gray[16..20].copy_from_slice(b"GRAY");
         assert!(!is_srgb(&gray));
