@@ -4,8 +4,10 @@ use crate::image::size::ImageSize;
 
 const ORIENTATION: u16 = 0x0112;
 const X_RESOLUTION: u16 = 0x011a;
+const Y_RESOLUTION: u16 = 0x011b;
 const EXIF_DIRECTORY: u16 = 0x8769;
 const PIXEL_X_DIMENSION: u16 = 0xa002;
+const PIXEL_Y_DIMENSION: u16 = 0xa003;
 /// Maximum number of entries of an Exif directory that are read; cameras write about twenty.
 const MOST_ENTRIES: usize = 512;
 
@@ -86,19 +88,20 @@ pub(super) fn changes_display(tiff: &[u8], size: ImageSize) -> bool {
     orientation.is_some_and(|value| value != (Some(3), Some(1))) || is_scaled(&data, directory, size)
 }
 
-/// Returns whether browsers show an image in the size that its Exif data states because its resolution is consistent with
-/// that size (HTML, "density-corrected natural width and height").
+/// Returns whether browsers may show an image in the size that its Exif data states because its resolution is consistent
+/// with that size (HTML, "density-corrected natural width and height"). Browsers require both sides to be consistent; one
+/// side that differs is sufficient here.
 fn is_scaled(data: &TiffData<'_>, directory: usize, size: ImageSize) -> bool {
     let number = |directory: usize, tag: u16| data.number(data.entry(directory, tag)?);
-    let stated = || {
+    let is_side_scaled = |side: u32, resolution: u16, dimension: u16| {
         let details = number(directory, EXIF_DIRECTORY)? as usize;
-        let resolution = data.fraction(data.entry(directory, X_RESOLUTION)?)?;
-        Some((number(details, PIXEL_X_DIMENSION)?, resolution))
+        let resolution = data.fraction(data.entry(directory, resolution)?)?;
+        let stated = number(details, dimension)?;
+        let scaled = f64::from(side) * 72.0 / resolution;
+        Some(stated != side && (scaled - f64::from(stated)).abs() < 2.0)
     };
-    stated().is_some_and(|(width, resolution)| {
-        let scaled = f64::from(size.width) * 72.0 / resolution;
-        width != size.width && (scaled - f64::from(width)).abs() < 2.0
-    })
+    is_side_scaled(size.width, X_RESOLUTION, PIXEL_X_DIMENSION) == Some(true)
+        || is_side_scaled(size.height, Y_RESOLUTION, PIXEL_Y_DIMENSION) == Some(true)
 }
 
 #[cfg(test)]
@@ -131,7 +134,7 @@ mod tests {
 
     #[test]
     fn orientation_and_density_change_the_display() {
-        let size = ImageSize { width: 600, height: 10 };
+        let size = ImageSize { width: 600, height: 500 };
         let upright = b"MM\0\x2a\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0\x01\0\0";
         assert!(!changes_display(upright, size));
         assert!(!changes_display(b"MM\0\x2a\0\0\0\x08\0\0", size));
@@ -142,14 +145,21 @@ mod tests {
             assert!(changes_display(&other, size), "byte {at}");
         }
         assert!(changes_display(&upright[..20], size) && changes_display(b"", size));
-        // A resolution of 144 dots per inch, and a width.
-        let dense = |width: u8| {
-            let directory =
-                b"\0\x02\x01\x1a\0\x05\0\0\0\x01\0\0\0\x26\x87\x69\0\x04\0\0\0\x01\0\0\0\x2e\0\0\0\0";
-            let details = [&b"\0\x01\xa0\x02\0\x04\0\0\0\x01\0\0\x01"[..], &[width]].concat();
-            [b"MM\0\x2a\0\0\0\x08", &directory[..], b"\0\0\0\x90\0\0\0\x01", &details].concat()
+        // A resolution of 144 dots per inch (last bytes of the tags 0x011a and 0x011b), and a length of that side in pixels.
+        let dense = |resolution_tag: u8, dimension_tag: u8, length: u16| {
+            let resolution = [b"\0\x02\x01", &[resolution_tag][..], b"\0\x05\0\0\0\x01\0\0\0\x26"].concat();
+            let details = b"\x87\x69\0\x04\0\0\0\x01\0\0\0\x2e\0\0\0\0\0\0\0\x90\0\0\0\x01";
+            let dimension = [b"\0\x01\xa0", &[dimension_tag][..], b"\0\x03\0\0\0\x01"].concat();
+            [b"MM\0\x2a\0\0\0\x08", &resolution[..], details, &dimension, &length.to_be_bytes(), b"\0\0"]
+                .concat()
         };
-        assert!(changes_display(&dense(0x2c), size), "300 pixels, shown in half the size");
-        assert!(!changes_display(&dense(0x90), size), "400 pixels, inconsistent with the resolution");
+        assert!(changes_display(&dense(0x1a, 2, 300), size), "shown in half the width");
+        assert!(changes_display(&dense(0x1b, 3, 250), size), "shown in half the height");
+        for (resolution_tag, dimension_tag, length) in
+            [(0x1a, 2, 600), (0x1a, 2, 400), (0x1b, 3, 500), (0x1b, 3, 400), (0x1a, 3, 250)]
+        {
+            let data = dense(resolution_tag, dimension_tag, length);
+            assert!(!changes_display(&data, size), "{length} pixels, inconsistent with the resolution");
+        }
     }
 }
