@@ -3,63 +3,57 @@
 use crate::image::kind::ImageKind;
 use crate::image::metadata::{ImageMetadata, gif, jpeg, png};
 
-/// Returns an error with the reason if browsers may show a copy of an image differently, except for its color profile.
-pub(crate) fn copy_obstacle(bytes: &[u8], kind: ImageKind) -> Result<(), &'static str> {
-    let reason = match kind {
+/// Returns whether an image has a color profile, even one that cannot be read. Returns an error with the reason if browsers
+/// may show a copy of the image differently for another reason than its profile.
+pub(crate) fn copy_obstacle(bytes: &[u8], kind: ImageKind) -> Result<bool, &'static str> {
+    match kind {
         ImageKind::Jpeg => of_jpeg(bytes),
         ImageKind::Png => of_png(bytes),
-        ImageKind::Gif => (!gif::is_still(bytes)).then_some("it has several images or an invalid block"),
-        ImageKind::Webp => Some("it is a WebP image"),
-    };
-    reason.map_or(Ok(()), Err)
-}
-
-/// Returns whether an image has a color profile, even one that cannot be read.
-pub(crate) fn has_profile(bytes: &[u8], kind: ImageKind) -> bool {
-    match kind {
-        ImageKind::Jpeg => ImageMetadata::read(kind, bytes)
-            .is_none_or(|metadata| jpeg::extras(bytes, metadata.size).has_profile),
-        ImageKind::Png => png::chunks(bytes).flatten().any(|chunk| chunk.name == b"iCCP"),
-        ImageKind::Gif => false,
-        ImageKind::Webp => true,
+        ImageKind::Gif if gif::is_still(bytes) => Ok(false),
+        ImageKind::Gif => Err("it has several images or an invalid block"),
+        ImageKind::Webp => Err("it is a WebP image"),
     }
 }
 
-fn of_jpeg(bytes: &[u8]) -> Option<&'static str> {
-    let Some(metadata) = ImageMetadata::read(ImageKind::Jpeg, bytes) else {
-        return Some("its size cannot be read");
-    };
+fn of_jpeg(bytes: &[u8]) -> Result<bool, &'static str> {
+    let metadata = ImageMetadata::read(ImageKind::Jpeg, bytes).ok_or("its size cannot be read")?;
     let extras = jpeg::extras(bytes, metadata.size);
-    if jpeg::has_inks(bytes) {
-        Some("its colors are those of inks (CMYK)")
+    if extras.has_inks {
+        Err("its colors are those of inks (CMYK)")
     } else if extras.changes_display {
         // The copy would be rotated, and `image-orientation: none` would have no effect.
-        Some("its Exif data may rotate or scale it")
+        Err("its Exif data may rotate or scale it")
     } else if extras.has_more_images {
-        Some("it has further images, such as a gain map")
+        Err("it has further images, such as a gain map")
     } else {
-        None
+        Ok(extras.has_profile)
     }
 }
 
-fn of_png(bytes: &[u8]) -> Option<&'static str> {
-    let (mut is_srgb, mut has_colors, mut has_pixels) = (false, false, false);
+fn of_png(bytes: &[u8]) -> Result<bool, &'static str> {
+    let (mut has_profile, mut has_color_space, mut has_colors, mut has_pixels) = (false, false, false, false);
     for chunk in png::chunks(bytes) {
-        let Some(chunk) = chunk else { return Some("a chunk is truncated") };
+        let chunk = chunk.ok_or("a chunk is truncated")?;
         match chunk.name {
-            b"IHDR" if chunk.data.get(8) == Some(&16) => return Some("its colors have 16 bits"),
-            b"acTL" => return Some("it is animated"),
-            b"eXIf" => return Some("it has Exif data"),
+            b"IHDR" if chunk.data.get(8) == Some(&16) => return Err("its colors have 16 bits"),
+            b"acTL" => return Err("it is animated"),
+            b"eXIf" => return Err("it has Exif data"),
             b"cICP" | b"mDCV" | b"cLLI" => {
-                return Some("it defines other colors than sRGB (cICP, mDCV or cLLI)");
+                return Err("it defines other colors than sRGB (cICP, mDCV or cLLI)");
             }
             b"gAMA" | b"cHRM" => has_colors = true,
             // Ignored after the pixels.
-            b"sRGB" => is_srgb |= !has_pixels,
+            b"sRGB" | b"iCCP" => {
+                has_profile |= chunk.name == b"iCCP";
+                has_color_space |= !has_pixels;
+            }
             b"IDAT" => has_pixels = true,
             _ => {}
         }
     }
-    // sRGB takes precedence (PNG specification, section 4.3).
-    (has_colors && !is_srgb).then_some("it defines its gamma or primaries without sRGB (gAMA or cHRM)")
+    // iCCP and sRGB take precedence (PNG specification, section 4.3).
+    if has_colors && !has_color_space {
+        return Err("it defines its gamma or primaries without sRGB or a color profile (gAMA or cHRM)");
+    }
+    Ok(has_profile)
 }

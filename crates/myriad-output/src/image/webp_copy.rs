@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::image::copy_obstacle::{copy_obstacle, has_profile};
+use crate::image::copy_obstacle::copy_obstacle;
 use crate::image::error::ImageError;
 use crate::image::interrupt::Interrupt;
 use crate::image::kind::ImageKind;
@@ -56,10 +56,10 @@ pub fn webp_copy(
     max_pixels: u64,
     interrupt: Interrupt<'_>,
 ) -> Result<Vec<u8>, CopyRefusal> {
-    copy_obstacle(bytes, kind).map_err(CopyRefusal::Unsuitable)?;
+    let has_profile = copy_obstacle(bytes, kind).map_err(CopyRefusal::Unsuitable)?;
     let picture = decode(kind, bytes, ImageSize::LARGEST, max_pixels, interrupt)?;
     // A profile that the decoder cannot read may be one that browsers can.
-    let is_srgb = picture.profile.as_deref().map_or_else(|| !has_profile(bytes, kind), icc::is_srgb);
+    let is_srgb = picture.profile.as_deref().map_or(!has_profile, icc::is_srgb);
     if !is_srgb {
         return Err(CopyRefusal::Unsuitable("it has a color profile other than sRGB"));
     }
@@ -209,8 +209,11 @@ mod tests {
                 .expect("valid");
             writer.write_image_data(&vec![7; 160 * 120 * 3]).expect("valid");
             writer.finish().expect("valid");
-            let made = copy(&file, ImageKind::Png);
-            assert_eq!(made.is_ok(), has_copy, "{made:?}");
+            let with_gamma = with_chunk(&file, b"gAMA", &45_455_u32.to_be_bytes());
+            for file in [file, with_gamma] {
+                let made = copy(&file, ImageKind::Png);
+                assert_eq!(made.is_ok(), has_copy, "{made:?}");
+            }
         }
     }
 

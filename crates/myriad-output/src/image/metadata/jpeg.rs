@@ -1,5 +1,7 @@
 //! Segments of a JPEG file (ITU-T T.81 annex B): size and metadata before the first scan; scans.
 
+use memchr::memmem;
+
 use super::exif;
 use crate::image::size::ImageSize;
 
@@ -33,6 +35,8 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
 /// Properties in the segments before the first scan that a copy in another format would lose.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JpegExtras {
+    /// True if the image has four components, which are the inks cyan, magenta, yellow and black.
+    pub has_inks: bool,
     /// True if there is a part of a color profile.
     pub has_profile: bool,
     /// True if Exif data may change the orientation or the size for display.
@@ -46,11 +50,13 @@ pub(crate) fn extras(bytes: &[u8], size: ImageSize) -> JpegExtras {
     let (mut rest, mut extras) = (bytes.get(2..).unwrap_or_default(), JpegExtras::default());
     while let Some((marker, segment, behind)) = segment(rest) {
         match marker {
+            _ if is_frame(marker) => extras.has_inks |= segment.get(5) == Some(&4),
             0xe1 => {
                 if let Some(tiff) = segment.strip_prefix(b"Exif\0\0") {
                     extras.changes_display |= exif::changes_display(tiff, size);
                 }
-                extras.has_more_images |= contains(segment, b"hdrgm:") || contains(segment, b"HDRGainMap");
+                extras.has_more_images |=
+                    [&b"hdrgm:"[..], b"HDRGainMap"].iter().any(|name| memmem::find(segment, name).is_some());
             }
             0xe2 => {
                 extras.has_profile |= segment.starts_with(b"ICC_PROFILE\0");
@@ -63,22 +69,6 @@ pub(crate) fn extras(bytes: &[u8], size: ImageSize) -> JpegExtras {
         rest = behind;
     }
     extras
-}
-
-fn contains(bytes: &[u8], text: &[u8]) -> bool {
-    bytes.windows(text.len()).any(|part| part == text)
-}
-
-/// Returns whether the image has four components, which are the inks cyan, magenta, yellow and black.
-pub(crate) fn has_inks(bytes: &[u8]) -> bool {
-    let mut rest = bytes.get(2..).unwrap_or_default();
-    while let Some((marker, segment, behind)) = segment(rest) {
-        if is_frame(marker) {
-            return segment.get(5) == Some(&4);
-        }
-        rest = behind;
-    }
-    false
 }
 
 /// Returns whether a marker starts a frame: all markers of this range except DHT, JPG and DAC.
