@@ -6,6 +6,7 @@ use std::fs::{self, Metadata};
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
+use myriad_base::digits::decimal;
 use rustix::process::{Gid, Uid};
 
 /// Lowest ID of ordinary users and groups; lower IDs belong to the system (`GID_MIN` of login.defs(5)).
@@ -44,7 +45,7 @@ impl Account {
             Some((fields.next()?.parse().ok()?, fields.next()?.parse().ok()?))
         };
         let named = users.lines().find(|line| line.split(':').next() == Some(user)).and_then(numbers);
-        let number = user.parse().ok().map(|uid: u32| (uid, uid));
+        let number = decimal(user).map(|uid: u32| (uid, uid));
         let (uid, primary) = named.or(number).ok_or_else(|| format!("no user \"{user}\" in /etc/passwd"))?;
         let gid = match group {
             None => primary,
@@ -113,7 +114,7 @@ pub fn group_of(group: &str) -> Option<u32> {
 
 fn group_in(groups: &str, group: &str) -> Option<u32> {
     let line = groups.lines().find(|line| line.split(':').next() == Some(group));
-    line.and_then(|line| line.split(':').nth(2)?.parse().ok()).or_else(|| group.parse().ok())
+    line.and_then(|line| line.split(':').nth(2)?.parse().ok()).or_else(|| decimal(group))
 }
 
 /// Returns whether workers may use a group that comes from a site or from its PHP pool: a group of ordinary users (ID
@@ -188,5 +189,13 @@ mod tests {
         assert!(Account::find_in(USERS, GROUPS, "nemo", None).is_err());
         assert!(Account::find_in(USERS, GROUPS, "root", Some("nemo")).is_err());
         assert_eq!(Account::find_in(USERS, GROUPS, "1000", None).expect("number").uid, 1000);
+        assert_eq!(Account::find_in(USERS, GROUPS, "1000", Some("33")).expect("number").gid, 33);
+    }
+
+    #[test]
+    fn a_number_with_a_sign_is_an_unknown_name() {
+        assert!(Account::find_in(USERS, GROUPS, "+1000", None).is_err());
+        assert!(Account::find_in(USERS, GROUPS, "www-data", Some("+33")).is_err());
+        assert_eq!(group_in(GROUPS, "+33"), None);
     }
 }
