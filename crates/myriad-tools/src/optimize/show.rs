@@ -2,8 +2,13 @@
 
 use std::process::ExitCode;
 
-use myriad_admin::protocol::{AdminReply, AdminRequest, ImageCopyRequest, PageRequest, render};
+use myriad_admin::protocol::{
+    AdminReply, AdminRequest, ImageCopyReport, ImageCopyRequest, PageRequest, render,
+};
 use myriad_cli::admin::{CommandOutput, CommandWords, RunningServer, exit_code_for};
+
+/// Start of the error with which a server of an earlier version rejects the request for an image.
+const UNKNOWN_REQUEST: &str = "unknown variant `image`";
 
 /// Prints the copy of an image, or the optimized form of each variant of a page. The exit status is 2 if the server has no
 /// record of the URL.
@@ -36,14 +41,7 @@ pub(super) fn run(words: &CommandWords, page: &str) -> Result<ExitCode, String> 
 
 /// Prints the copy of an image, or why there is none. Returns false if the server has no record of the image.
 fn print_image(words: &CommandWords, running: &RunningServer, url: &str) -> Result<bool, String> {
-    let mut images = Vec::new();
-    // A server of an earlier version rejects the request.
-    let _ = running.send_request(&AdminRequest::Image(ImageCopyRequest { url: url.to_owned() }), |reply| {
-        if let AdminReply::Image(image) = reply {
-            images.push(image);
-        }
-        Ok(true)
-    });
+    let images = image_reports(running, url)?;
     let mut output = CommandOutput::new();
     for image in &images {
         if words.has("--json") {
@@ -54,4 +52,58 @@ fn print_image(words: &CommandWords, running: &RunningServer, url: &str) -> Resu
     }
     output.finish()?;
     Ok(!images.is_empty())
+}
+
+/// Returns the reports about an image; none if the server has an earlier version, which rejects the request as unknown.
+fn image_reports(running: &RunningServer, url: &str) -> Result<Vec<ImageCopyReport>, String> {
+    let mut images = Vec::new();
+    let request = AdminRequest::Image(ImageCopyRequest { url: url.to_owned() });
+    let result = running.send_request(&request, |reply| {
+        if let AdminReply::Image(image) = reply {
+            images.push(*image);
+        }
+        Ok(true)
+    });
+    match result {
+        Err(error) if !error.starts_with(UNKNOWN_REQUEST) => Err(error),
+        _ => Ok(images),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::io::{BufRead, BufReader, Write};
+    use std::os::unix::net::UnixListener;
+    use std::thread;
+
+    use myriad_cli::cli::ServerOptions;
+
+    use super::*;
+
+    /// Requests the reports about an image from a server that responds with `error`.
+    fn reports_after(error: &str) -> Result<Vec<ImageCopyReport>, String> {
+        let path = std::env::temp_dir().join(format!("myriad-image-{}.sock", std::process::id()));
+        let _ = fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let mut response = Vec::new();
+        AdminReply::Error(error.to_owned()).write(&mut response);
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            BufReader::new(&client).read_line(&mut String::new()).unwrap();
+            client.write_all(&response).unwrap();
+        });
+        let running = RunningServer::find(&ServerOptions::default(), Some(&path)).unwrap();
+        let result = image_reports(&running, "http://a.test/i.png");
+        server.join().unwrap();
+        fs::remove_file(&path).unwrap();
+        result
+    }
+
+    #[test]
+    fn only_the_error_of_an_unknown_request_is_ignored() {
+        let unknown = AdminRequest::parse(b"{\"imagf\":{}}").unwrap_err().to_string();
+        assert_eq!(reports_after(&unknown.replace("imagf", "image")), Ok(Vec::new()));
+        assert_eq!(reports_after("too many clients"), Err("too many clients".to_owned()));
+    }
 }
