@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use myriad_base::digits::decimal;
+
 /// Parsed `Content-Range` of a 206 response: the part of a representation that it contains.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ContentRange {
@@ -32,8 +34,7 @@ impl ContentRange {
 
 /// Parses a decimal number, with optional spaces around it; `None` for anything else.
 fn number(text: &str) -> Option<u64> {
-    let digits = text.trim_matches(' ');
-    digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    decimal(text.trim_matches(' '))
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@ use base64::Engine;
 use base64::alphabet::URL_SAFE;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use md5::{Digest, Md5};
+use myriad_base::digits::{decimal, hexadecimal};
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::variables::RequestVariable;
 use myriad_exchange::runtime::Reads;
@@ -85,10 +86,7 @@ type ExpiryTime<'a> = (u64, &'a [u8]);
 fn split_digest(value: &[u8]) -> Option<(&[u8], Option<ExpiryTime<'_>>)> {
     let Some(comma) = value.iter().position(|byte| *byte == b',') else { return Some((value, None)) };
     let text = &value[comma + 1..];
-    if text.is_empty() || !text.iter().all(u8::is_ascii_digit) {
-        return None;
-    }
-    let expires_s = std::str::from_utf8(text).ok()?.parse().ok().filter(|expires_s| *expires_s > 0)?;
+    let expires_s = decimal(text).filter(|expires_s| *expires_s > 0)?;
     Some((&value[..comma], Some((expires_s, text))))
 }
 
@@ -113,9 +111,7 @@ fn link_in_path<'a>(uri: &'a [u8], secret: &[u8]) -> Option<&'a [u8]> {
     digest.update(link);
     digest.update(secret);
     let expected: [u8; 16] = digest.finalize().into();
-    let written =
-        std::str::from_utf8(written).ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_hexdigit()))?;
-    let written = u128::from_str_radix(written, 16).ok()?.to_be_bytes();
+    let written = hexadecimal::<u128>(written)?.to_be_bytes();
     bool::from(expected.ct_eq(&written)).then_some(link)
 }
 

@@ -1,5 +1,6 @@
 //! Compiled `echo*` commands of a location.
 
+use myriad_base::digits::decimal;
 use myriad_conf::Text;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::SettingsCompiler;
@@ -97,18 +98,16 @@ pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, Co
 pub(super) fn read_seconds(text: &[u8]) -> Option<u64> {
     let text = std::str::from_utf8(text).ok()?;
     let (whole, part) = text.split_once('.').unwrap_or((text, ""));
-    let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-    if whole.len() + part.len() == 0 || part.len() > 3 || !digits(whole) || !digits(part) {
+    if whole.len() + part.len() == 0 || part.len() > 3 {
         return None;
     }
-    let whole: u64 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
-    whole.checked_mul(1000)?.checked_add(format!("{part:0<3}").parse().ok()?)
+    let whole: u64 = if whole.is_empty() { 0 } else { decimal(whole)? };
+    whole.checked_mul(1000)?.checked_add(decimal(format!("{part:0<3}"))?)
 }
 
 pub(super) fn read_count(text: &[u8]) -> Option<u64> {
     let digits: Vec<u8> = text.iter().copied().filter(|byte| *byte != b'_').collect();
-    let plain = !digits.is_empty() && digits.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(&digits).ok().filter(|_| plain)?.parse().ok()
+    decimal(digits)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! TLVs (type, length, value) in PROXY headers of version 2 (section 2.2 of the PROXY protocol).
 
+use myriad_base::digits::hexadecimal;
+
 use super::ProxyHeader;
 
 const SSL: u8 = 0x20;
@@ -49,14 +51,7 @@ impl Tlv {
 
 /// Parses a TLV type such as `0xae`, with any number of leading zeros; `None` if it is above `0xff` or invalid.
 fn number(text: &str) -> Option<u8> {
-    let digits = text.strip_prefix("0x")?;
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
-        return None;
-    }
-    match digits.trim_start_matches('0') {
-        "" => Some(0),
-        digits => u8::from_str_radix(digits, 16).ok(),
-    }
+    hexadecimal(text.strip_prefix("0x")?)
 }
 
 impl ProxyHeader {

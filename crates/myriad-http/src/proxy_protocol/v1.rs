@@ -2,6 +2,8 @@
 
 use std::net::{IpAddr, SocketAddr};
 
+use myriad_base::digits::decimal;
+
 use super::header::{HeaderParseStatus, InvalidProxyHeader, ProxyHeader};
 
 pub(super) const SIGNATURE: &[u8] = b"PROXY ";
@@ -26,7 +28,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeade
     }
     let mut ip = || words.next().and_then(|word| word.parse::<IpAddr>().ok()).ok_or(InvalidProxyHeader);
     let (source, destination) = (ip()?, ip()?);
-    let mut port = || words.next().and_then(port).ok_or(InvalidProxyHeader);
+    let mut port = || words.next().and_then(decimal).ok_or(InvalidProxyHeader);
     let (source_port, destination_port) = (port()?, port()?);
     if words.next().is_some() {
         return Err(InvalidProxyHeader);
@@ -37,10 +39,6 @@ pub(super) fn parse(bytes: &[u8]) -> Result<HeaderParseStatus, InvalidProxyHeade
         tlvs: Box::default(),
     };
     Ok(HeaderParseStatus::Complete(length, Some(Box::new(header))))
-}
-
-fn port(word: &str) -> Option<u16> {
-    word.bytes().all(|byte| byte.is_ascii_digit()).then(|| word.parse().ok())?
 }
 
 /// Returns whether an incomplete line can become a valid header: it begins with `TCP4`, `TCP6` or `UNKNOWN` after the

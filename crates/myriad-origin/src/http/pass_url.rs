@@ -3,6 +3,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use myriad_base::digits::decimal;
+
 /// Parsed URL of `proxy_pass` or `grpc_pass`: the server, and the path that replaces the location's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct PassUrl {
@@ -160,7 +162,7 @@ fn split_authority(authority: &str) -> (&str, Option<&str>) {
 }
 
 fn is_port(text: &str) -> bool {
-    text.bytes().all(|byte| byte.is_ascii_digit()) && text.parse::<u16>().is_ok_and(|port| port > 0)
+    decimal::<u16>(text).is_some_and(|port| port > 0)
 }
 
 fn rooted(uri: &[u8]) -> Vec<u8> {

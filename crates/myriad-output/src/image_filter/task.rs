@@ -1,6 +1,7 @@
 //! Evaluation of the settings of `image_filter*` for a request: sides, angles and qualities may contain variables.
 
 use crate::image::{ImageRequest, ImageRotation, RequestedSize};
+use myriad_base::digits::decimal;
 use myriad_exchange::exchange::Exchange;
 use myriad_script::Template;
 
@@ -70,9 +71,7 @@ impl ImageFilter {
 
 /// Parses a number above 0; `None` if it is invalid.
 pub(super) fn number(text: &[u8]) -> Option<u32> {
-    let digits = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    let number = std::str::from_utf8(text).ok().filter(|_| digits)?.parse().ok()?;
-    (number > 0).then_some(number)
+    decimal(text).filter(|number| *number > 0)
 }
 
 /// Parses a side in pixels: a number above 0, or `-` for no limit. `None` if it is invalid.

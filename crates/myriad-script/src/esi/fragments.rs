@@ -4,6 +4,8 @@
 //! Line -- "NAME LENGTH[ SECONDS]\n" --> Bytes -- LENGTH of them, "\n" --> Line
 //! ```
 
+use myriad_base::digits::decimal;
+
 /// Maximum length of the name of an ESI fragment in a combined response, in bytes.
 const LONGEST_NAME: usize = 64;
 /// Maximum length of the line before a fragment in a combined response, in bytes: a name and two numbers.
@@ -109,8 +111,8 @@ impl FragmentParser {
         let line = std::mem::take(&mut self.line);
         let mut words = line.split(|byte| *byte == b' ');
         let name = words.next().filter(|name| is_name(name)).ok_or(InvalidFragments::Form)?;
-        let length = words.next().and_then(number).ok_or(InvalidFragments::Form)?;
-        let keep_s = words.next().map(|word| number(word).ok_or(InvalidFragments::Form)).transpose()?;
+        let length = words.next().and_then(decimal::<u64>).ok_or(InvalidFragments::Form)?;
+        let keep_s = words.next().map(|word| decimal(word).ok_or(InvalidFragments::Form)).transpose()?;
         if words.next().is_some() {
             return Err(InvalidFragments::Form);
         }
@@ -118,11 +120,6 @@ impl FragmentParser {
         self.left = self.left.checked_sub(length).ok_or(InvalidFragments::TooLong)?;
         Ok((Fragment { name: name.into(), bytes: Vec::new(), keep_s }, length))
     }
-}
-
-fn number(text: &[u8]) -> Option<u64> {
-    let is_number = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
-    std::str::from_utf8(text).ok().filter(|_| is_number)?.parse().ok()
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! Parsing of numbers as in nginx: only digits.
 
+use myriad_base::digits::decimal;
+
 use crate::functions::function::FunctionError;
 
 /// Parses a number. Returns an error unless the text consists of digits and the number fits into 63 bits; `what` is the
 /// name of the value in its message.
 pub(crate) fn number(text: &[u8], what: &str) -> Result<i64, FunctionError> {
-    let digits = text.iter().all(u8::is_ascii_digit);
-    let read = std::str::from_utf8(text).ok().filter(|_| digits).and_then(|text| text.parse().ok());
-    read.ok_or_else(|| FunctionError::bad(what, text))
+    decimal(text).ok_or_else(|| FunctionError::bad(what, text))
 }
 
 /// Parses two numbers, and returns the lower one first.

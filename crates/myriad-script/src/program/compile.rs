@@ -1,5 +1,7 @@
 //! Compilation of the directives of the rewrite module.
 
+use myriad_base::digits::decimal;
+
 use super::Program;
 use super::call::FunctionCall;
 use super::rewrite::{Rewrite, is_absolute};
@@ -109,6 +111,5 @@ fn answer<C: Catalogue>(
 }
 
 fn status(code: &str) -> Option<u16> {
-    let digits = !code.is_empty() && code.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| code.parse().ok()).flatten().filter(|status| *status <= 999)
+    decimal(code).filter(|status| *status <= 999)
 }

@@ -91,8 +91,8 @@ impl<'a> LoggedRequest<'a> {
             LogField::Uri => self.uri = value,
             // `$uri` is used only without `$request_uri` or `$request`: it is the path after rewriting.
             LogField::Path if self.uri.is_empty() => self.uri = value,
-            LogField::Status => self.status = number(&value).and_then(|status| u16::try_from(status).ok()),
-            LogField::Bytes => self.bytes = number(&value).unwrap_or(0),
+            LogField::Status => self.status = decimal(&value),
+            LogField::Bytes => self.bytes = decimal(&value).unwrap_or(0),
             LogField::Agent => self.agent = value,
             LogField::Host if exists && (self.host.is_empty() || self.host.len() > 255) => self.host = value,
             LogField::Took => self.took_us = micros(&value),
@@ -110,10 +110,6 @@ fn target(line: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
         Cow::Borrowed(line) => Cow::Borrowed(&line[start..end]),
         Cow::Owned(line) => Cow::Owned(line[start..end].to_vec()),
     }
-}
-
-fn number(text: &[u8]) -> Option<u64> {
-    decimal(text)
 }
 
 /// Parses a duration in seconds such as `1.234`. Returns microseconds; `None` if it is invalid or above a year.
