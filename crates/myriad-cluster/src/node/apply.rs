@@ -94,9 +94,11 @@ struct UnsavedPurges {
 }
 
 impl UnsavedPurges {
-    /// Adds purges. A repetition that is planned remains due at its time.
+    /// Adds purges. A repetition that is planned remains due at its time, unless it makes all pages stale from now on: then
+    /// it is due after [`REPEAT_EVERYTHING_MS`].
     fn add(&mut self, added: BatchContents, now: ClockMs) {
         let is_planned = self.contents.is_some();
+        let was_everything = matches!(self.contents, Some(BatchContents::Everything(_)));
         self.contents = Some(match (self.contents.take(), added) {
             // All pages become stale at the repetition, which covers every earlier purge.
             (Some(BatchContents::Everything(reason)), _) | (_, BatchContents::Everything(reason)) => {
@@ -116,11 +118,12 @@ impl UnsavedPurges {
                 }
             }
         });
-        if !is_planned {
+        let is_everything = matches!(self.contents, Some(BatchContents::Everything(_)));
+        if is_everything && !was_everything {
+            self.due_at = now + REPEAT_EVERYTHING_MS;
+        } else if !is_planned {
             let (first, max) = REPEAT_MS;
-            let delay = (first << self.failures.min(8)).min(max);
-            let is_everything = matches!(self.contents, Some(BatchContents::Everything(_)));
-            self.due_at = now + if is_everything { delay.max(REPEAT_EVERYTHING_MS) } else { delay };
+            self.due_at = now + (first << self.failures.min(8)).min(max);
         }
     }
 }
@@ -313,6 +316,30 @@ mod tests {
         }
         let everything = BatchContents::Everything(ExpiryReason::NotSaved);
         assert_eq!(queue.begin_repetition(BatchNumber(6)), Some(everything));
+    }
+
+    #[test]
+    fn repetition_that_makes_all_pages_stale_is_due_after_its_minimum_delay() {
+        let mut queue = ApplyQueue::default();
+        add(&mut queue, 1, 10);
+        queue.note_unsaved(BatchNumber(1), 0);
+        assert_eq!(queue.repeat_due_at(), Some(REPEAT_MS.0));
+        let everything = BatchContents::Everything(ExpiryReason::Requested);
+        queue.begin(BatchNumber(2), everything.clone());
+        queue.push(UnappliedRecord::new(position(2), Some(BatchNumber(2))));
+        queue.note_unsaved(BatchNumber(2), 100);
+        assert_eq!(queue.repeat_due_at(), Some(100 + REPEAT_EVERYTHING_MS), "a planned repetition of purges");
+        add(&mut queue, 3, 10);
+        queue.note_unsaved(BatchNumber(3), 200);
+        assert_eq!(queue.repeat_due_at(), Some(100 + REPEAT_EVERYTHING_MS), "later purges change nothing");
+        assert_eq!(queue.begin_repetition(BatchNumber(4)), Some(everything.clone()));
+        add(&mut queue, 5, 10);
+        queue.note_unsaved(BatchNumber(5), 40_000);
+        queue.note_unsaved(BatchNumber(4), 40_100);
+        assert_eq!(queue.repeat_due_at(), Some(40_100 + REPEAT_EVERYTHING_MS), "a failed repetition");
+        assert_eq!(queue.begin_repetition(BatchNumber(6)), Some(everything));
+        queue.confirm(BatchNumber(6));
+        assert_eq!(queue.pop_applied().map(|record| record.position), Some(position(1)));
     }
 
     #[test]

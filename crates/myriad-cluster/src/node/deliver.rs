@@ -148,6 +148,8 @@ impl ClusterNode {
             self.applied = Some(applied);
             self.history.restore(applied, &stored.records);
         }
+        self.stored_generation = stored.generation;
+        self.outbox.restore_excess(stored.has_excess);
         for purge in stored.pending {
             // It is applied again when it is read: it need not have been durable here.
             self.outbox.add(OwnPurge::restored(purge, now));

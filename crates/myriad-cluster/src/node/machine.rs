@@ -56,6 +56,8 @@ pub struct ClusterNode {
     pub(super) start: StartId,
     /// Generation in the member record; 0 until the list of members was read.
     pub(super) generation: u64,
+    /// Largest generation of earlier lifetimes, from the position file; 0 without one.
+    pub(super) stored_generation: u64,
     pub(super) boot: [u8; 16],
     pub(super) has_pages: bool,
     pub(super) random: fastrand::Rng,
@@ -99,6 +101,7 @@ impl ClusterNode {
         let mut node = Self {
             start,
             generation: 0,
+            stored_generation: 0,
             boot,
             has_pages,
             random: fastrand::Rng::with_seed(seed),
@@ -110,7 +113,7 @@ impl ClusterNode {
             queue: ApplyQueue::default(),
             applied: None,
             tail: None,
-            outbox: PurgeOutbox::new(settings.timings.max_unsent_bytes),
+            outbox: PurgeOutbox::new(settings.timings.max_unsent_bytes, settings.timings.max_own_bytes),
             append: None,
             append_at: now,
             lost_races: 0,
@@ -206,6 +209,7 @@ impl ClusterNode {
             behind_ms: self.contact.fresh_at().map(|fresh_at| now.saturating_sub(fresh_at)),
             readiness: self.contact.readiness(),
             is_name_taken: self.upkeep.is_name_taken(),
+            members_known: self.members.is_known(),
             members: self.members.status(self.settings.timings.silent_ms, now),
             pending,
             pending_count,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{ClockMs, MemberPresence, MemberStatus};
-use crate::record::{MemberRecord, MemberState, NodeName};
+use crate::record::{MemberRecord, MemberState, NodeName, StartId};
 
 /// Another member.
 ///
@@ -26,6 +26,8 @@ struct OtherMember {
     is_removed: bool,
     /// Removal by an administrator; `None` once the member has joined again.
     removal: Option<MemberRemoval>,
+    /// Process lifetime and counter of the record of a smaller generation that the last reply had.
+    outdated: Option<(StartId, u64)>,
 }
 
 /// Removal of a member by an administrator.
@@ -39,6 +41,24 @@ struct MemberRemoval {
 impl OtherMember {
     fn counts(&self) -> bool {
         !self.is_removed && self.record.state == MemberState::Active
+    }
+
+    /// Returns true for a record of an earlier lifetime, which a restored backup of Valkey has put in the place of the
+    /// newer one. A record of a smaller generation that the node renews belongs to a lifetime that could not know the
+    /// larger one, because the list of members and the node's position file were lost.
+    fn is_outdated(&mut self, record: &MemberRecord) -> bool {
+        if record.generation >= self.record.generation {
+            self.outdated = None;
+            return false;
+        }
+        let seen = (record.start, record.counter);
+        let previous = self.outdated.replace(seen);
+        let is_renewed =
+            previous.is_some_and(|(start, counter)| start == record.start && counter < record.counter);
+        if is_renewed {
+            self.outdated = None;
+        }
+        !is_renewed
     }
 }
 
@@ -72,6 +92,7 @@ impl MemberTable {
                 shown_at: sent_at,
                 is_removed: false,
                 removal: None,
+                outdated: None,
             };
             self.members.insert(node.clone(), member);
             return;
@@ -82,6 +103,9 @@ impl MemberTable {
                 return;
             }
             member.removal = None;
+        }
+        if member.is_outdated(&record) {
+            return;
         }
         let is_same_lifetime = member.record.start == record.start;
         if is_same_lifetime && record.counter < member.record.counter {
@@ -123,6 +147,7 @@ impl MemberTable {
                 complete_to: None,
                 is_removed: true,
                 removal: Some(removal),
+                outdated: None,
             };
             self.members.insert(node.clone(), member);
             return;

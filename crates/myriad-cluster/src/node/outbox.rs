@@ -102,6 +102,9 @@ pub(super) struct PurgeOutbox {
     unsent: BTreeSet<u64>,
     unsent_bytes: usize,
     max_unsent_bytes: usize,
+    /// Size of all own purges.
+    own_bytes: usize,
+    max_own_bytes: usize,
     /// Own purges that were never part of an append, by the hash of their zone and body. A later request of an equal purge
     /// needs no separate purge.
     combinable: HashMap<u64, u64>,
@@ -115,8 +118,9 @@ pub(super) struct PurgeOutbox {
 }
 
 impl PurgeOutbox {
-    /// Creates an outbox in which at most `max_unsent_bytes` of purges wait for the log.
-    pub(super) fn new(max_unsent_bytes: usize) -> Self {
+    /// Creates an outbox in which at most `max_unsent_bytes` of own purges wait for the log, and above `max_own_bytes` of
+    /// own purges, those in the log do not wait for receipts.
+    pub(super) fn new(max_unsent_bytes: usize, max_own_bytes: usize) -> Self {
         Self {
             own: BTreeMap::new(),
             last_key: 0,
@@ -126,6 +130,8 @@ impl PurgeOutbox {
             unsent: BTreeSet::new(),
             unsent_bytes: 0,
             max_unsent_bytes,
+            own_bytes: 0,
+            max_own_bytes,
             combinable: HashMap::new(),
             hasher: RandomState::new(),
             changed: BTreeSet::new(),
@@ -142,6 +148,7 @@ impl PurgeOutbox {
         self.keys.insert(purge.purge.id, key);
         self.unsent.insert(key);
         self.unsent_bytes += purge.purge.encoded_len();
+        self.own_bytes += purge.purge.encoded_len();
         if !purge.is_restored {
             self.combinable.insert(self.hash(&purge.purge.zone, &purge.purge.body), key);
         }
@@ -207,6 +214,7 @@ impl PurgeOutbox {
     pub(super) fn remove(&mut self, key: u64) -> Option<OwnPurge> {
         let purge = self.own.remove(&key)?;
         self.keys.remove(&purge.purge.id);
+        self.own_bytes -= purge.purge.encoded_len();
         for request in &purge.requests {
             self.answers_due.remove(&(request.answer_due_at, key));
         }
@@ -244,15 +252,22 @@ impl PurgeOutbox {
         self.find(purge).is_some_and(|own| own.save() == SaveState::Failed)
     }
 
-    /// If too many own purges are in memory, removes the oldest that is in the log and whose save is complete.
+    /// If the number or size of own purges exceeds its maximum, removes the oldest that is in the log and whose save is
+    /// complete.
     pub(super) fn take_excess(&mut self) -> Option<OwnPurge> {
-        if self.own.len() <= MAX_OWN {
+        if self.own.len() <= MAX_OWN && self.own_bytes <= self.max_own_bytes {
             return None;
         }
         let mut own = self.own.iter();
         let key = *own.find(|(_, own)| own.record.is_some() && own.save() != SaveState::Waiting)?.0;
         self.has_excess = true;
         self.remove(key)
+    }
+
+    /// Continues with the mark of an earlier lifetime: true if a purge in the log was removed before every member had
+    /// confirmed it. Purges that remain are newer; without any, every member has confirmed the removed ones, too.
+    pub(super) fn restore_excess(&mut self, has_excess: bool) {
+        self.has_excess = has_excess;
     }
 
     /// True if a purge in the log was removed before every member had confirmed it. If the log loses records, such a

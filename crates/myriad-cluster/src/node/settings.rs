@@ -46,6 +46,9 @@ pub struct NodeTimings {
     pub retain_bytes: usize,
     /// Maximum size of own purges that are not in the log, in bytes. More are replaced by one purge of each zone.
     pub max_unsent_bytes: usize,
+    /// Size of all own purges, in bytes, above which the oldest in the log do not wait for receipts any more. It bounds the
+    /// position file.
+    pub max_own_bytes: usize,
     /// Minimum interval between two writes of the position file, in milliseconds.
     pub store_ms: u64,
 }
@@ -65,6 +68,7 @@ impl Default for NodeTimings {
             retain_ms: 300_000,
             retain_bytes: 4 << 20,
             max_unsent_bytes: 4 << 20,
+            max_own_bytes: 8 << 20,
             store_ms: 1000,
         }
     }

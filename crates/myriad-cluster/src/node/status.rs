@@ -51,6 +51,8 @@ pub struct NodeStatus {
     pub readiness: Readiness,
     /// True if another process, which started later, uses the name of this node.
     pub is_name_taken: bool,
+    /// False if the node has not read the list of members since its start; then `members` may lack some.
+    pub members_known: bool,
     /// Other members in the order of their names.
     pub members: Vec<MemberStatus>,
     /// Own purges without all receipts, oldest first; at most 100.

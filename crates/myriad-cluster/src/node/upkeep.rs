@@ -121,16 +121,18 @@ impl ClusterNode {
         }
     }
 
-    /// Chooses the generation with which this process joins, given the record of its name in the list of members. If an
-    /// administrator has removed this process, it joins again: its pages may have missed purges, because nodes that have
-    /// read the removal do not wait for this node.
+    /// Chooses the generation with which this process joins, given the record of its name in the list of members: one more
+    /// than in this record and in the position file, because the list may be an old backup. If an administrator has removed
+    /// this process, it joins again: its pages may have missed purges, because nodes that have read the removal do not wait
+    /// for this node.
     pub(super) fn check_generation(&mut self, stored: Option<&MemberRecord>) {
-        let found = stored.map_or(0, |record| record.generation);
+        let found = stored.map_or(0, |record| record.generation).max(self.stored_generation);
         let removal = stored.filter(|record| record.state == MemberState::Removed);
         if self.generation > 0 && removal.is_none_or(|removal| removal.generation < self.generation) {
             return;
         }
-        self.generation = found.saturating_add(1);
+        self.generation = found.max(self.generation).saturating_add(1);
+        self.upkeep.note_change();
         if removal.is_some_and(|removal| removal.start == self.start)
             && let Some(position) = self.history.position()
         {
@@ -187,6 +189,8 @@ impl ClusterNode {
             records: self
                 .applied
                 .map_or_else(Vec::new, |applied| self.history.stored(applied, STORED_RECORDS)),
+            generation: self.generation.max(self.stored_generation),
+            has_excess: self.outbox.has_excess(),
             pending: self.outbox.stored(),
         };
         let contents = stored.encode(&self.settings.secret, &self.settings.node);

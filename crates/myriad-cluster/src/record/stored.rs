@@ -28,6 +28,11 @@ pub struct StoredNode {
     pub applied: Option<LogPosition>,
     /// Newest records of the history up to `applied`, oldest first.
     pub records: Vec<StoredRecord>,
+    /// Largest generation in the node's member records; 0 if the node had not joined. A restored backup of Valkey may have
+    /// a record of a smaller one.
+    pub generation: u64,
+    /// True if an own purge was removed from `pending` before every member had confirmed it.
+    pub has_excess: bool,
     /// Own purges that not all members have confirmed.
     pub pending: Vec<ClusterPurge>,
 }
@@ -47,6 +52,8 @@ impl StoredNode {
             writer.position(record.position);
             writer.position(record.predecessor);
         }
+        writer.u64(self.generation);
+        writer.byte(u8::from(self.has_excess));
         writer.u32(self.pending.len() as u32);
         for purge in &self.pending {
             write_purge(&mut writer, purge);
@@ -73,6 +80,8 @@ impl StoredNode {
         let records = reader.items(MAX_RECORDS, |reader| {
             Ok(StoredRecord { position: reader.position()?, predecessor: reader.position()? })
         })?;
+        let generation = reader.u64()?;
+        let has_excess = reader.byte()? == 1;
         let pending = reader.items(MAX_PENDING, read_purge)?;
         reader.finish()?;
         Ok(Self {
@@ -80,6 +89,8 @@ impl StoredNode {
             fresh_at: has_fresh.then_some(fresh_at),
             applied: has_applied.then_some(applied),
             records,
+            generation,
+            has_excess,
             pending,
         })
     }

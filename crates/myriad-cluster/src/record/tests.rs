@@ -53,6 +53,8 @@ fn records_survive_a_round_trip() {
         fresh_at: Some(1),
         applied: Some(position(2)),
         records: vec![StoredRecord { position: position(2), predecessor: position(1) }],
+        generation: 3,
+        has_excess: true,
         pending: vec![purge(4)],
     };
     assert_eq!(StoredNode::decode(&secret, &web1, &stored.encode(&secret, &web1)), Ok(stored));

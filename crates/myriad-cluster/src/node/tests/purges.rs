@@ -65,7 +65,7 @@ fn equal_purges_that_wait_are_one_purge_with_an_answer_for_each() {
 
 #[test]
 fn purge_that_was_sent_is_not_combined_with_a_later_request() {
-    let mut outbox = PurgeOutbox::new(1000);
+    let mut outbox = PurgeOutbox::new(1000, 1000);
     let key = outbox.add(OwnPurge::new(purge(1), 0));
     assert_eq!(outbox.find_combinable("pages", &[1; 10]), Some(key));
     assert_eq!(outbox.find_combinable("pages", &[2; 10]), None);
@@ -93,7 +93,7 @@ fn too_many_bytes_are_replaced_by_one_purge_of_each_zone() {
 
 #[test]
 fn lost_purges_are_due_in_the_order_of_their_times_until_they_are_in_the_log() {
-    let mut outbox = PurgeOutbox::new(1000);
+    let mut outbox = PurgeOutbox::new(1000, 1000);
     outbox.add_lost(purge(1), 300);
     outbox.add_lost(purge(2), 100);
     outbox.add_lost(purge(2), 50);
@@ -106,4 +106,43 @@ fn lost_purges_are_due_in_the_order_of_their_times_until_they_are_in_the_log() {
     let position = LogPosition { id: EntryId { epoch: 1, number: 1 }, tag: RecordTag([1; 32]) };
     outbox.note_record(position, &[purge(2), purge(3)]);
     assert_eq!((outbox.lost_due_at(), due(&outbox, 300)), (Some(300), vec![1]));
+}
+
+#[test]
+fn oldest_purges_in_the_log_do_not_wait_for_receipts_above_the_maximum_size() {
+    let mut outbox = PurgeOutbox::new(1000, 1000);
+    let purge = |sequence| ClusterPurge { body: vec![1; 300], ..purge(sequence) };
+    let position = LogPosition { id: EntryId { epoch: 1, number: 1 }, tag: RecordTag([1; 32]) };
+    let mut removed = Vec::new();
+    for sequence in 1..=5 {
+        outbox.add(OwnPurge::new(purge(sequence), 0));
+        assert!(sequence > 1 || outbox.take_excess().is_none());
+        if sequence != 2 {
+            outbox.note_record(position, &[purge(sequence)]);
+        }
+        while let Some(own) = outbox.take_excess() {
+            removed.push(own.purge.id.sequence);
+        }
+    }
+    let remaining: Vec<u64> = outbox.stored().iter().map(|purge| purge.id.sequence).collect();
+    assert_eq!((removed, remaining), (vec![1, 3, 4], vec![2, 5]), "a purge that is not in the log stays");
+    assert!(outbox.has_excess());
+}
+
+#[test]
+fn position_file_has_at_most_the_maximum_size_of_purges_that_wait_for_receipts() {
+    let mut node = node();
+    let max = NodeTimings::default().max_own_bytes;
+    for ticket in 0..200 {
+        request(&mut node, ticket, "pages", vec![ticket as u8; 100_000]);
+        let sent = node.outbox.next_purges(10);
+        let position =
+            LogPosition { id: EntryId { epoch: 1, number: ticket }, tag: RecordTag([ticket as u8; 32]) };
+        node.outbox.note_record(position, &sent);
+        node.handle(ClusterEvent::PurgeDurable(PurgeTicket(ticket)), 10);
+        let stored = node.outbox.stored().iter().map(ClusterPurge::encoded_len).sum::<usize>();
+        assert!(stored <= max + 100_100, "{stored}");
+    }
+    node.handle(ClusterEvent::Tick, 1010);
+    assert_eq!(answers(&mut node), (0..200).collect());
 }

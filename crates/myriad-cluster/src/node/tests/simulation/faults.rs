@@ -28,10 +28,11 @@ pub(super) enum WorldFault {
     DeleteMembers,
     DiskFull,
     Forget,
+    RestoreMembers,
 }
 
 /// All kinds of faults.
-pub(super) const FAULTS: [WorldFault; 20] = [
+pub(super) const FAULTS: [WorldFault; 21] = [
     WorldFault::Cut,
     WorldFault::Slow,
     WorldFault::Pause,
@@ -52,6 +53,7 @@ pub(super) const FAULTS: [WorldFault; 20] = [
     WorldFault::DeleteMembers,
     WorldFault::DiskFull,
     WorldFault::Forget,
+    WorldFault::RestoreMembers,
 ];
 
 impl World {
@@ -138,6 +140,11 @@ impl World {
             WorldFault::DeleteMembers => {
                 let mut data = self.servers[primary].data.clone();
                 data.members.clear();
+                self.servers[primary].replace(data);
+            }
+            WorldFault::RestoreMembers => {
+                let mut data = self.servers[primary].data.clone();
+                std::mem::swap(&mut data.members, &mut self.members_backup);
                 self.servers[primary].replace(data);
             }
             WorldFault::Forge => self.forge(),

@@ -71,6 +71,73 @@ fn forgotten_node_that_runs_makes_its_pages_stale_and_joins_again() {
     }
 }
 
+fn member_record(world: &World, host: usize) -> MemberRecord {
+    let name = &world.hosts[host].name;
+    let bytes = &world.servers[world.primary].data.members[name];
+    MemberRecord::decode(&world.secret, name, bytes).expect("a valid record")
+}
+
+#[test]
+fn restored_record_of_an_earlier_lifetime_does_not_replace_that_of_a_running_node() {
+    for (seed, state) in (0..20).flat_map(|seed| [(seed, MemberState::Left), (seed, MemberState::Active)]) {
+        let (mut world, _) = agree(seed);
+        let last = world.hosts.len() - 1;
+        let name = world.hosts[last].name.clone();
+        let early = MemberRecord { state, ..member_record(&world, last) };
+        kill(&mut world, last);
+        world.after(0, WorldEvent::FaultEnds(FaultEnd::Restart(last)));
+        world.run_until(40_000);
+        assert!(member_record(&world, last).generation > early.generation, "seed {seed}");
+        world.hosts[last].is_cut = true;
+        world.run_until(40_500);
+        let primary = world.primary;
+        let restored = early.encode(&world.secret, &name);
+        world.servers[primary].data.members.insert(name, restored);
+        world.run_until(48_000);
+        assert!(all_expect(&world, last, last), "seed {seed}");
+        let purge = world.purge(0, 0, 1000);
+        world.run_until(50_000);
+        let version = world.purges[purge].version;
+        assert!(world.hosts[last].required.get(&0).is_none_or(|&required| required < version), "seed {seed}");
+        world.hosts[last].is_cut = false;
+        world.run_until(60_000);
+        world.check_convergence();
+        assert_eq!(world.violation, None, "seed {seed}");
+    }
+}
+
+#[test]
+fn node_joins_again_after_the_list_of_members_was_lost_with_or_without_its_position_file() {
+    for (seed, has_disk) in (0..20).flat_map(|seed| [(seed, false), (seed, true)]) {
+        let (mut world, _) = agree(seed);
+        let last = world.hosts.len() - 1;
+        for time in [32_000, 40_000] {
+            kill(&mut world, last);
+            world.after(0, WorldEvent::FaultEnds(FaultEnd::Restart(last)));
+            world.run_until(time);
+        }
+        let generation = member_record(&world, last).generation;
+        kill(&mut world, last);
+        if !has_disk {
+            world.hosts[last].disk = super::host::DiskModel::default();
+        }
+        world.server_fault(super::WorldFault::LoseAll);
+        world.run_until(41_000);
+        world.after(0, WorldEvent::FaultEnds(FaultEnd::Restart(last)));
+        world.run_until(70_000);
+        world.check_convergence();
+        assert_eq!(world.violation, None, "seed {seed}");
+        let restarted = member_record(&world, last).generation;
+        let expected = if has_disk { generation + 1 } else { 1 };
+        assert_eq!(restarted, expected, "seed {seed}");
+        let behind = world.hosts[0]
+            .node
+            .as_ref()
+            .and_then(|node| node.status(world.hosts[0].clock.at(world.time)).behind_ms);
+        assert!(behind.is_some_and(|behind| behind < 5000), "seed {seed}: {behind:?}");
+    }
+}
+
 #[test]
 fn answer_does_not_wait_for_silent_members() {
     for seed in 0..20 {

@@ -104,6 +104,8 @@ pub(super) struct World {
     pub(super) split: Option<(usize, Vec<usize>)>,
     pub(super) server_paused_until: u64,
     pub(super) server_clock_offset: u64,
+    /// List of members in a backup of Valkey.
+    pub(super) members_backup: BTreeMap<NodeName, Vec<u8>>,
     pub(super) waiting: BTreeMap<u64, WaitingRead>,
     pub(super) next_waiting: u64,
     pub(super) versions: [u32; PAGES as usize],
@@ -146,6 +148,7 @@ impl World {
             split: None,
             server_paused_until: 0,
             server_clock_offset: 1_000_000,
+            members_backup: BTreeMap::new(),
             waiting: BTreeMap::new(),
             next_waiting: 0,
             versions: [0; PAGES as usize],
