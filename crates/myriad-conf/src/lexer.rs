@@ -1,9 +1,12 @@
 //! Lexer: splits bytes into words, `;`, `{` and `}` by the rules of nginx's parser.
 
+use std::ops::Range;
+
 use crate::{
     diagnostic::Diagnostic,
     parsed::Word,
     pasted_text,
+    settings::TLS_DATA,
     span::{FileId, Span},
 };
 
@@ -36,6 +39,8 @@ pub(crate) struct Lexer<'s> {
     /// Spans of the opening quote of the last quoted word, and of a typographic quote that was probably meant to close
     /// it; `None` if there is no such quote.
     suspect: Option<(Span, Span)>,
+    /// Ranges of bytes after `data:` in words and comments, which diagnostics do not show.
+    masked: Vec<Range<u32>>,
 }
 
 fn is_space(byte: u8) -> bool {
@@ -45,7 +50,7 @@ fn is_space(byte: u8) -> bool {
 impl<'s> Lexer<'s> {
     pub(crate) fn new(bytes: &'s [u8], file: FileId) -> Self {
         let at = if bytes.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
-        Self { bytes, file, at, after_quote: false, is_finished: false, suspect: None }
+        Self { bytes, file, at, after_quote: false, is_finished: false, suspect: None, masked: Vec::new() }
     }
 
     fn span(&self, start: usize, end: usize) -> Span {
@@ -62,6 +67,18 @@ impl<'s> Lexer<'s> {
 
     pub(crate) fn finish(&mut self) {
         self.is_finished = true;
+    }
+
+    /// Returns the ranges of bytes after `data:` in the words and comments that were read.
+    pub(crate) fn into_masked(self) -> Vec<Range<u32>> {
+        self.masked
+    }
+
+    /// Masks the bytes after `data:` up to `end` if the text at `start` begins with `data:`.
+    fn mask(&mut self, start: usize, end: usize) {
+        if self.bytes[start..].starts_with(TLS_DATA) {
+            self.masked.push((start + TLS_DATA.len()) as u32..end as u32);
+        }
     }
 
     /// Returns the next token; at the end of the file, every call returns [`Token::Eof`].
@@ -92,6 +109,7 @@ impl<'s> Lexer<'s> {
             _ => match pasted_text::quoted(&self.bytes[start..]) {
                 Some((length, opening, closing)) => {
                     self.at += length;
+                    self.mask(start + opening, self.at - closing);
                     let text = unescape(&self.bytes[start + opening..self.at - closing]);
                     Token::Curly(Word { text, quoted: true, span: self.span(start, self.at) })
                 }
@@ -112,13 +130,28 @@ impl<'s> Lexer<'s> {
     fn skip_space_and_comments(&mut self) {
         while let Some(byte) = self.peek() {
             if byte == b'#' {
-                let rest = &self.bytes[self.at..];
+                let start = self.at;
+                let rest = &self.bytes[start..];
                 self.at += rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+                self.mask_comment(start, self.at);
             } else if is_space(byte) {
                 self.at += 1;
             } else {
                 return;
             }
+        }
+    }
+
+    /// Masks a comment after the first `data:` that follows white space, `#` or a quote.
+    fn mask_comment(&mut self, start: usize, end: usize) {
+        let begins_word = |at: usize| {
+            let before = &self.bytes[start..at];
+            self.bytes[at..end].starts_with(TLS_DATA)
+                && (before.last().is_some_and(|&byte| is_space(byte) || matches!(byte, b'#' | b'"' | b'\''))
+                    || pasted_text::ends_with_quote(before))
+        };
+        if let Some(at) = (start..end).find(|&at| begins_word(at)) {
+            self.mask(at, end);
         }
     }
 
@@ -133,10 +166,12 @@ impl<'s> Lexer<'s> {
                 self.at = (self.at + 1).min(self.bytes.len());
             } else if byte == quote {
                 self.after_quote = true;
+                self.mask(start + 1, self.at - 1);
                 return self.word(start, start + 1, self.at - 1, true);
             }
         }
         self.is_finished = true;
+        self.mask(start + 1, self.at);
         if let Some((opening, closing)) = self.suspect {
             return Token::Bad(pasted_text::unclosed(opening, closing));
         }
@@ -166,7 +201,22 @@ impl<'s> Lexer<'s> {
             }
             self.at += 1;
         }
+        self.mask_bare_word(start);
         self.word(start, start, self.at, false)
+    }
+
+    /// Masks the bytes after `data:` of the unquoted word between `start` and the current position. If the word starts with
+    /// a typographic quote that no quote of its line closes, the value may continue in the next words, so that the rest of
+    /// the directive is masked.
+    fn mask_bare_word(&mut self, start: usize) {
+        match pasted_text::opening_length(&self.bytes[start..]) {
+            Some(length) => {
+                let rest = &self.bytes[self.at..];
+                let end = self.at + rest.iter().position(|&byte| byte == b';').unwrap_or(rest.len());
+                self.mask(start + length, end);
+            }
+            None => self.mask(start, self.at),
+        }
     }
 
     fn word(&self, start: usize, from: usize, to: usize, quoted: bool) -> Token {

@@ -15,6 +15,7 @@ use crate::{
     lexer::{Lexer, Token},
     parsed::{Node, ParsedConfiguration, SourceFile, Word},
     pasted_text,
+    settings::tls_display_name,
     source::Loader,
     span::{FileId, Span},
 };
@@ -85,7 +86,7 @@ impl Parser<'_> {
     fn add_source(&mut self, path: PathBuf, bytes: Arc<[u8]>, builtin: bool) -> FileId {
         let file = FileId(self.parsed.sources.len() as u32);
         self.known.insert(path.clone(), file);
-        self.parsed.sources.push(SourceFile { path, bytes, builtin });
+        self.parsed.sources.push(SourceFile { path, bytes, builtin, masked: Vec::new() });
         file
     }
 
@@ -140,7 +141,9 @@ impl Parser<'_> {
 
     fn text(&mut self, bytes: &[u8], file: FileId) -> Vec<Node> {
         let mut lexer = Lexer::new(bytes, file);
-        self.block(&mut lexer, None)
+        let nodes = self.block(&mut lexer, None);
+        self.parsed.sources[file.0 as usize].masked = lexer.into_masked();
+        nodes
     }
 
     /// Parses directives up to the `}` of a block, where `opened` is the position of the block's directive, or all
@@ -250,7 +253,7 @@ impl Parser<'_> {
     /// Reports a directive without a terminating `;` or `{`, and adds it as if `;` followed. It is listed in
     /// [`ParsedConfiguration::unfinished`], so that further errors about it are not reported.
     fn unfinished(&mut self, node: Node, nodes: &mut Vec<Node>, (at, message): (Span, &str)) {
-        let name = String::from_utf8_lossy(&node.name.text).into_owned();
+        let name = tls_display_name(&node.name.text).into_owned();
         self.error(
             Diagnostic::error(at, message)
                 .related(node.span, format!("\"{name}\" starts here"))

@@ -1,6 +1,6 @@
 //! Result of parsing: syntax tree, source files and syntax errors.
 
-use std::path::PathBuf;
+use std::{ops::Range, path::PathBuf};
 
 use crate::{
     diagnostic::Diagnostic,
@@ -49,6 +49,9 @@ pub struct SourceFile {
     pub bytes: std::sync::Arc<[u8]>,
     /// True for a built-in file that is used because the file does not exist.
     pub builtin: bool,
+    /// Ranges of bytes after `data:` in words and comments, which may be private keys: diagnostics do not show them. In
+    /// ascending order.
+    pub masked: Vec<Range<u32>>,
 }
 
 /// Parsed configuration: all files as one syntax tree.

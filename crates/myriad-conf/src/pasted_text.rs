@@ -1,7 +1,7 @@
 //! Detection of errors caused by copying a configuration from a web page: typographic quotes, no-break spaces, HTML
 //! entities.
 
-use crate::{diagnostic::Diagnostic, parsed::Word, span::Span};
+use crate::{diagnostic::Diagnostic, parsed::Word, settings::TLS_DATA, span::Span};
 
 /// Typographic variants of `"`, as inserted by text processors.
 const DOUBLE: [&str; 8] =
@@ -61,6 +61,16 @@ pub(crate) fn quoted(bytes: &[u8]) -> Option<(usize, usize, usize)> {
     None
 }
 
+/// Returns the length in bytes of the typographic quote at the start of `bytes`; `None` if there is none.
+pub(crate) fn opening_length(bytes: &[u8]) -> Option<usize> {
+    mark(bytes).map(|(opening, _)| opening.len())
+}
+
+/// Returns whether `bytes` end with a typographic quote.
+pub(crate) fn ends_with_quote(bytes: &[u8]) -> bool {
+    DOUBLE.iter().chain(&SINGLE).any(|mark| bytes.ends_with(mark.as_bytes()))
+}
+
 /// Returns whether a quoted word of the configuration may end before these bytes.
 fn ends_word(bytes: &[u8]) -> bool {
     matches!(bytes.first(), None | Some(b' ' | b'\t' | b'\r' | b'\n' | b';' | b'{' | b')'))
@@ -74,7 +84,7 @@ pub(crate) fn closing(bytes: &[u8]) -> Option<(usize, usize)> {
     marks.into_iter().find(|(at, length)| ends_word(&line[at + length..]))
 }
 
-/// Returns the error for a word in typographic quotes.
+/// Returns the error for a word in typographic quotes. The text after `data:` may be a key, so it is not repeated.
 pub(crate) fn error(word: &Word) -> Diagnostic {
     let mut text = String::from_utf8_lossy(&word.text).into_owned();
     for (marks, straight) in [(&DOUBLE[..], "\""), (&SINGLE, "'")] {
@@ -84,7 +94,8 @@ pub(crate) fn error(word: &Word) -> Diagnostic {
     }
     let quote = if text.contains('"') { '\'' } else { '"' };
     let is_short = text.chars().count() <= LONGEST_REMEDY && !text.contains('\n') && !text.contains(quote);
-    let remedy = is_short.then(|| format!("write straight quotes: {quote}{text}{quote}"));
+    let is_shown = is_short && !word.text.starts_with(TLS_DATA);
+    let remedy = is_shown.then(|| format!("write straight quotes: {quote}{text}{quote}"));
     quotes(word.span, remedy)
 }
 

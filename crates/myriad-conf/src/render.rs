@@ -5,7 +5,6 @@ use std::fmt::Write as _;
 use crate::{
     diagnostic::{Diagnostic, RepeatedDiagnostics, Severity},
     parsed::{ParsedConfiguration, SourceFile},
-    settings::TLS_DATA,
     span::Span,
 };
 
@@ -120,7 +119,7 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     let first = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let last = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |n| at + n);
     let end = (span.end as usize).clamp(at, last);
-    let line = masked_line(bytes, first, last);
+    let line = masked_line(source, first, last);
     let head = printable(&line[..at - first]);
     let marked = printable(&line[at - first..end - first]);
     let tail = printable(&line[end - first..]);
@@ -137,31 +136,14 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     (line.iter().collect::<String>().trim_end().to_owned(), before, width)
 }
 
-/// Returns the line between two byte offsets, with `*` in place of each byte after `data:` at the start of a word: the
-/// word may be a private key (`ssl_certificate_key`), and messages are logged.
-fn masked_line(bytes: &[u8], first: usize, last: usize) -> Vec<u8> {
-    let mut line = bytes[first..last].to_vec();
-    let mut from = 0;
-    while let Some(found) = bytes[from..last].windows(TLS_DATA.len()).position(|window| window == TLS_DATA) {
-        let (start, value) = (from + found, from + found + TLS_DATA.len());
-        from = value;
-        let before = start.checked_sub(1).map_or(b'\n', |at| bytes[at]);
-        let is_quoted = matches!(before, b'"' | b'\'');
-        if !is_quoted && !before.is_ascii_whitespace() {
-            continue;
-        }
-        let mut is_escaped = false;
-        let length = bytes[value..last].iter().position(|&byte| {
-            let ends = if is_quoted { byte == before } else { byte == b';' || byte.is_ascii_whitespace() };
-            let is_end = ends && !is_escaped;
-            is_escaped = byte == b'\\' && !is_escaped;
-            is_end
-        });
-        from = length.map_or(last, |length| value + length);
-        // A quoted word may have started on an earlier line.
-        if let Some(masked) = line.get_mut(value.saturating_sub(first)..from.saturating_sub(first)) {
-            masked.fill(b'*');
-        }
+/// Returns the line between two byte offsets, with `*` in place of each byte that is not shown: the text after `data:` may
+/// be a private key (`ssl_certificate_key`), and messages are logged.
+fn masked_line(source: &SourceFile, first: usize, last: usize) -> Vec<u8> {
+    let mut line = source.bytes[first..last].to_vec();
+    // Words that start before the line may end in it.
+    for range in &source.masked {
+        let inside = |offset: u32| (offset as usize).clamp(first, last) - first;
+        line[inside(range.start)..inside(range.end)].fill(b'*');
     }
     line
 }
@@ -185,7 +167,10 @@ pub fn dump(parsed: &ParsedConfiguration) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use super::{masked_line, shortened};
+    use crate::{MemoryLoader, parse};
 
     #[test]
     fn long_messages_are_shown_by_their_ends_and_without_control_characters() {
@@ -204,12 +189,27 @@ mod tests {
             ("key 'data:a b\\'c'; x", "key 'data:******'; x"),
             ("key \"data:-\nab;c\nde\"; x", "**\"; x"),
             ("key \"data:-\nab;c\"\nde; x", "de; x"),
+            ("key \"data:-\nab;c", "****"),
             ("key metadata:abc;", "key metadata:abc;"),
             ("data:", "data:"),
+            ("key “data:a b”; x", "key “data:***”; x"),
+            ("key ‘data:a b;c’; x", "key ‘data:*****’; x"),
+            ("key “data:a b‘c; x", "key “data:*******; x"),
+            ("key “data:a\nb c” d; x", "********; x"),
+            ("key “data:a\nb c”", "******"),
+            ("key 'data:a b”; x y", "key 'data:***********"),
+            ("x; # key data:a b", "x; # key data:***"),
+            ("x; #data:a b", "x; #data:***"),
+            ("x; # key “data:a b", "x; # key “data:***"),
+            ("x; # metadata:a b", "x; # metadata:a b"),
+            ("a { b 'data:c' {{{ 'data:d'; }", "a { b 'data:*' {{{ 'data:*'; }"),
         ] {
+            let path = Path::new("test.conf");
+            let parsed = parse::parse(&MemoryLoader::with(path, text), path, b"", &[]);
             let first = text.rfind('\n').map_or(0, |at| at + 1);
-            let line = masked_line(text.as_bytes(), first, text.len());
-            assert_eq!(String::from_utf8(line).unwrap(), shown, "{text}");
+            let line = masked_line(&parsed.sources[0], first, text.len());
+            let line = String::from_utf8(line).unwrap();
+            assert_eq!(line, shown, "{text}");
         }
     }
 }

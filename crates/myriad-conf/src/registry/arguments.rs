@@ -12,7 +12,7 @@ use crate::{
     diagnostic::Diagnostic,
     number::{NumberError, parse_millis, parse_number, parse_size},
     parsed::Word,
-    settings::Protocol,
+    settings::{Protocol, tls_display_name},
     text::Text,
 };
 
@@ -70,7 +70,7 @@ impl<'a> Arguments<'a> {
     /// Creates the error `invalid value "x" in "name" directive` for an argument, with the allowed values `must_be` as
     /// help.
     pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
-        let value = String::from_utf8_lossy(self.bytes(index));
+        let value = tls_display_name(self.bytes(index));
         self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))
             .help(format!("it must be {must_be}"))
     }

@@ -11,6 +11,7 @@ use crate::{
         Arguments, Arity, BuildFeature, Contexts, Directive, DirectiveStatus, KnownDirective, NOT_YET,
         Registry, known,
     },
+    settings::tls_display_name,
     span::Span,
 };
 
@@ -104,7 +105,7 @@ fn find<'r>(
     let rows = registry.rows_named(&name);
     let here = rows.clone().find(|row| row.contexts.contains(context));
     let Some(row) = here.or(rows.clone().next()) else {
-        return Err(Box::new(unknown(registry, node, &name, suggests)));
+        return Err(Box::new(unknown(registry, node, &tls_display_name(&node.name.text), suggests)));
     };
     if let DirectiveStatus::Refused(reason) = row.status {
         let message = format!("\"{name}\" is a known directive, not supported by Myriad: {reason}");
