@@ -5,8 +5,10 @@ use parking_lot::Mutex;
 
 /// Number of parts of the records, each with its own lock.
 const PARTS: usize = 16;
-/// Maximum number of records in a part.
-const MAX_RECORDS: u64 = 1_024;
+/// Maximum number of permanent records in a part.
+const MAX_PERMANENT: u64 = 1_024;
+/// Maximum number of temporary records in a part.
+const MAX_TEMPORARY: u64 = 256;
 
 /// Image without a copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -25,12 +27,29 @@ pub struct UncopiedImage {
 }
 
 /// Images of a zone without a copy, by the version of their file. The least recently added ones are forgotten if there are
-/// too many.
-pub struct UncopiedImages([Mutex<Lru<u64, UncopiedImage>>; PARTS]);
+/// too many. Temporary failures, of which there are many under load, are limited separately, so that they do not displace
+/// permanent ones.
+pub struct UncopiedImages([Mutex<RecordsPart>; PARTS]);
+
+/// Part of the records. A version has at most one record.
+struct RecordsPart {
+    /// Records without a time of the next attempt.
+    permanent: Lru<u64, UncopiedImage>,
+    /// Records with a time of the next attempt.
+    temporary: Lru<u64, UncopiedImage>,
+}
+
+impl RecordsPart {
+    fn remove(&mut self, version: u64) {
+        self.permanent.remove(&version);
+        self.temporary.remove(&version);
+    }
+}
 
 impl Default for UncopiedImages {
     fn default() -> Self {
-        Self(std::array::from_fn(|_| Mutex::new(Lru::new(MAX_RECORDS))))
+        let part = || RecordsPart { permanent: Lru::new(MAX_PERMANENT), temporary: Lru::new(MAX_TEMPORARY) };
+        Self(std::array::from_fn(|_| Mutex::new(part())))
     }
 }
 
@@ -38,31 +57,35 @@ impl UncopiedImages {
     /// Returns whether a version of a file may have a copy, or may get one at the time `now_ms`.
     pub fn permits(&self, version: u64, now_ms: u64) -> bool {
         let part = self.part(version).lock();
-        let retry_at = part.get(&version).map(|image| image.retry_at_ms);
-        retry_at.is_none_or(|at| at.is_some_and(|at| at <= now_ms))
+        let is_due = |image: &UncopiedImage| image.retry_at_ms.is_some_and(|at| at <= now_ms);
+        part.permanent.get(&version).is_none() && part.temporary.get(&version).is_none_or(is_due)
     }
 
     /// Adds or replaces the record of a version of a file.
     pub fn insert(&self, version: u64, image: UncopiedImage) {
-        self.part(version).lock().insert(version, image, 1);
+        let mut part = self.part(version).lock();
+        part.remove(version);
+        let records = if image.retry_at_ms.is_some() { &mut part.temporary } else { &mut part.permanent };
+        records.insert(version, image, 1);
     }
 
     /// Removes the record of a version of a file, which has a copy now.
     pub fn remove(&self, version: u64) {
-        self.part(version).lock().remove(&version);
+        self.part(version).lock().remove(version);
     }
 
     /// Returns the latest record of a path, whatever the version of its file.
     pub fn of_path(&self, path_label: u64) -> Option<UncopiedImage> {
-        let latest = |part: &Mutex<Lru<u64, UncopiedImage>>| {
+        let latest = |part: &Mutex<RecordsPart>| {
             let part = part.lock();
-            let of_path = part.values().filter(|image| image.path_label == path_label);
+            let records = part.permanent.values().chain(part.temporary.values());
+            let of_path = records.filter(|image| image.path_label == path_label);
             of_path.max_by_key(|image| image.at_ms).cloned()
         };
         self.0.iter().filter_map(latest).max_by_key(|image| image.at_ms)
     }
 
-    fn part(&self, version: u64) -> &Mutex<Lru<u64, UncopiedImage>> {
+    fn part(&self, version: u64) -> &Mutex<RecordsPart> {
         // Versions are hashes.
         &self.0[version as usize % PARTS]
     }
@@ -93,9 +116,30 @@ mod tests {
     #[test]
     fn number_of_records_is_bounded() {
         let images = UncopiedImages::default();
-        let count = 2 * PARTS as u64 * MAX_RECORDS;
+        let count = 2 * PARTS as u64 * MAX_PERMANENT;
         (0..count).for_each(|version| images.insert(version, image(version, 0, None)));
         assert!(images.permits(0, 0) && !images.permits(count - 1, 0));
-        assert_eq!(images.0.iter().map(|part| part.lock().len() as u64).sum::<u64>(), count / 2);
+        assert_eq!(images.0.iter().map(|part| part.lock().permanent.len() as u64).sum::<u64>(), count / 2);
+    }
+
+    #[test]
+    fn temporary_records_do_not_displace_permanent_ones() {
+        let images = UncopiedImages::default();
+        images.insert(0, image(0, 0, None));
+        let others = 1..2 * PARTS as u64 * MAX_PERMANENT;
+        others.for_each(|version| images.insert(version, image(version, 0, Some(5))));
+        assert!(!images.permits(0, u64::MAX));
+        let lengths = images.0.iter().map(|part| part.lock().temporary.len() as u64);
+        assert_eq!(lengths.sum::<u64>(), PARTS as u64 * MAX_TEMPORARY);
+    }
+
+    #[test]
+    fn version_has_only_its_last_record() {
+        let images = UncopiedImages::default();
+        images.insert(1, image(9, 10, Some(20)));
+        images.insert(1, image(9, 11, None));
+        assert!(!images.permits(1, 30));
+        images.insert(1, image(9, 12, Some(20)));
+        assert!(images.permits(1, 30));
     }
 }
