@@ -106,13 +106,14 @@ impl ResponseHold for ImageCopies {
             return Ok(answer);
         }
         let now = exchange.request.received.at_ms;
-        if !self.zone.uncopied_images.permits(version.hash, now) {
-            return Ok(answer);
-        }
         let key = version.copy_key();
         if let Some(copy) = self.zone.zone.get(KeyRef::new(&key), |_, _| {}, now) {
             // Copies are shorter than the longest body in memory.
             return Ok(if copy.stored_body().is_some() { answer } else { self.sent(exchange, copy) });
+        }
+        // After the look-up, so that a copy in memory takes the lock of its page only.
+        if !self.zone.uncopied_images.permits(version.hash, now) {
+            return Ok(answer);
         }
         if read.is_some() {
             self.postpone(
