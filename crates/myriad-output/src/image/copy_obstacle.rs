@@ -1,7 +1,7 @@
 //! Properties of an image that a copy with the same pixels in another format would lose.
 
 use crate::image::kind::ImageKind;
-use crate::image::metadata::{ImageMetadata, gif, jpeg, png};
+use crate::image::metadata::{gif, jpeg, png};
 
 /// Returns whether an image has a color profile, even one that cannot be read. Returns an error with the reason if browsers
 /// may show a copy of the image differently for another reason than its profile.
@@ -16,8 +16,7 @@ pub(crate) fn copy_obstacle(bytes: &[u8], kind: ImageKind) -> Result<bool, &'sta
 }
 
 fn of_jpeg(bytes: &[u8]) -> Result<bool, &'static str> {
-    let metadata = ImageMetadata::read(ImageKind::Jpeg, bytes).ok_or("its size cannot be read")?;
-    let extras = jpeg::extras(bytes, metadata.size);
+    let extras = jpeg::extras(bytes).ok_or("its size cannot be read")?;
     if extras.has_inks {
         Err("its colors are those of inks (CMYK)")
     } else if extras.changes_display {

@@ -12,12 +12,7 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
     let (mut size, mut orientation, mut laden) = (None, 1, 0);
     while let Some((marker, segment, behind)) = segment(rest) {
         match marker {
-            // A frame contains precision, height, width.
-            _ if is_frame(marker) => {
-                let sides = segment.get(1..5)?;
-                let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
-                size = ImageSize::new(side(2), side(0));
-            }
+            _ if is_frame(marker) => size = frame_size(segment),
             0xe1..=0xef => {
                 laden += segment.len() + 2;
                 if let (0xe1, Some(tiff)) = (marker, segment.strip_prefix(b"Exif\0\0")) {
@@ -30,6 +25,13 @@ pub(super) fn read(bytes: &[u8]) -> Option<(ImageSize, u8, bool)> {
         rest = behind;
     }
     Some((size?, orientation, bytes.len() / 20 < laden))
+}
+
+/// Returns the size in a frame, which contains precision, height and width; `None` if it is truncated or invalid.
+fn frame_size(frame: &[u8]) -> Option<ImageSize> {
+    let sides = frame.get(1..5)?;
+    let side = |at: usize| u32::from(u16::from_be_bytes([sides[at], sides[at + 1]]));
+    ImageSize::new(side(2), side(0))
 }
 
 /// Properties in the segments before the first scan that a copy in another format would lose.
@@ -45,16 +47,19 @@ pub(crate) struct JpegExtras {
     pub has_more_images: bool,
 }
 
-/// Reads the properties that a copy would lose. `size` is the size of the image as stored.
-pub(crate) fn extras(bytes: &[u8], size: ImageSize) -> JpegExtras {
-    let (mut rest, mut extras) = (bytes.get(2..).unwrap_or_default(), JpegExtras::default());
+/// Reads the properties that a copy would lose; `None` if the size is missing before the first scan or invalid.
+pub(crate) fn extras(bytes: &[u8]) -> Option<JpegExtras> {
+    let (mut rest, mut extras) = (bytes.get(2..)?, JpegExtras::default());
+    // Exif data usually precedes the size, with which it is compared.
+    let (mut size, mut exif_data) = (None, Vec::new());
     while let Some((marker, segment, behind)) = segment(rest) {
         match marker {
-            _ if is_frame(marker) => extras.has_inks |= segment.get(5) == Some(&4),
+            _ if is_frame(marker) => {
+                size = frame_size(segment);
+                extras.has_inks |= segment.get(5) == Some(&4);
+            }
             0xe1 => {
-                if let Some(tiff) = segment.strip_prefix(b"Exif\0\0") {
-                    extras.changes_display |= exif::changes_display(tiff, size);
-                }
+                exif_data.extend(segment.strip_prefix(b"Exif\0\0"));
                 extras.has_more_images |=
                     [&b"hdrgm:"[..], b"HDRGainMap"].iter().any(|name| memmem::find(segment, name).is_some());
             }
@@ -68,7 +73,9 @@ pub(crate) fn extras(bytes: &[u8], size: ImageSize) -> JpegExtras {
         }
         rest = behind;
     }
-    extras
+    let size = size?;
+    extras.changes_display = exif_data.iter().any(|tiff| exif::changes_display(tiff, size));
+    Some(extras)
 }
 
 /// Returns whether a marker starts a frame: all markers of this range except DHT, JPG and DAC.
@@ -120,7 +127,6 @@ fn segment(mut rest: &[u8]) -> Option<(u8, &[u8], &[u8])> {
 #[cfg(test)]
 mod tests {
     use super::{JpegExtras, JpegScans, extras, read, scans};
-    use crate::image::size::ImageSize;
 
     const FRAME: &[u8] = b"\xff\xc2\x00\x0b\x08\x00\x78\x00\x64\x01\x01\x11\x00";
 
@@ -147,7 +153,7 @@ mod tests {
         let of = |segment: &[u8]| {
             let length = (segment.len() as u16 + 1).to_be_bytes();
             let file = [b"\xff\xd8\xff", &segment[..1], &length, &segment[1..], FRAME].concat();
-            extras(&file, ImageSize { width: 100, height: 120 })
+            extras(&file).expect("a size")
         };
         let none = JpegExtras::default();
         assert_eq!(of(b"\xe1http://ns.adobe.com/xap/1.0/\0<x>"), none);
@@ -158,7 +164,8 @@ mod tests {
             assert_eq!(of(more), JpegExtras { has_more_images: true, ..none }, "{more:?}");
         }
         let later = [b"\xff\xd8", FRAME, b"\xff\xda\0\x02\xff\xe2\0\x06MPF\0"].concat();
-        assert_eq!(extras(&later, ImageSize { width: 100, height: 120 }), none);
+        assert_eq!(extras(&later), Some(none));
+        assert_eq!(extras(b"\xff\xd8\xff\xe2\0\x06MPF\0"), None, "no size");
     }
 
     #[test]
