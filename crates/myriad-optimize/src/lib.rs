@@ -16,6 +16,7 @@
 
 mod audit;
 mod bundle;
+mod charset;
 pub mod css;
 mod edit;
 mod element_search;

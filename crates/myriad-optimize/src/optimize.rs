@@ -3,6 +3,7 @@
 use std::cell::OnceCell;
 
 use crate::bundle::PageBundle;
+use crate::charset::may_be_utf8;
 use crate::edit::edited;
 use crate::exclude::EXCLUDED;
 use crate::filter::{FilterName, FilterReport, counted};
@@ -46,12 +47,7 @@ pub fn optimize(
     let tokens = tokenize(text, &options.limits).map_err(|refusal| refusal.to_string())?;
     let scanned = scan(text, &tokens, &page.url);
     let charset = page.charset.clone().or_else(|| declared_encoding(&tokens));
-    let is_utf8 = match charset.as_deref() {
-        None | Some("utf-8" | "utf8") => true,
-        Some("us-ascii") => text.is_ascii(),
-        Some(_) => false,
-    };
-    if !is_utf8 {
+    if !may_be_utf8(charset.as_deref(), text.as_bytes()) {
         return Err("the page is not UTF-8".to_owned());
     }
     let context = PageContext {

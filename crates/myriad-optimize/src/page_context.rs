@@ -4,6 +4,7 @@ use std::cell::OnceCell;
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use crate::charset::is_utf8;
 use crate::css::declared_charset;
 use crate::element_search::element_search;
 use crate::filter::FilterName;
@@ -123,6 +124,11 @@ impl<'a> PageContext<'a> {
         self.resource_text(url, is_script, |_| None)
     }
 
+    /// Returns whether browsers decode a text without a charset of its own as UTF-8: it is ASCII, or the page declares UTF-8.
+    pub(crate) fn decodes(&self, text: &str) -> bool {
+        text.is_ascii() || self.charset.is_some_and(is_utf8)
+    }
+
     /// Returns the text of a resource of this site with a type for which `is_valid` is true, and the URL it was loaded
     /// from. The text is ASCII, or its encoding is UTF-8 by a byte order mark, the response, the text (`declared`
     /// returns what it declares), or the page. The error is the reason why the text cannot be used, for example another
@@ -149,15 +155,11 @@ impl<'a> PageContext<'a> {
         let text = resource.text().ok_or("not UTF-8")?;
         let is_known = text.starts_with('\u{feff}') || resource.charset.is_some();
         let declared = if is_known { None } else { declared(text) };
-        let is_utf8 =
-            declared.is_some_and(|name| ["utf-8", "utf8"].iter().any(|utf8| name.eq_ignore_ascii_case(utf8)));
+        let is_utf8 = declared.is_some_and(is_utf8);
         if let Some(name) = declared.filter(|_| !is_utf8) {
             return Err(format!("its encoding is {name}"));
         }
-        let is_clear = is_known
-            || is_utf8
-            || text.is_ascii()
-            || self.charset.is_some_and(|charset| matches!(charset, "utf-8" | "utf8"));
+        let is_clear = is_known || is_utf8 || self.decodes(text);
         if is_clear { Ok((text, &resource.url)) } else { Err("its encoding is not declared".to_owned()) }
     }
 }

@@ -151,14 +151,13 @@ impl StyleChanges {
     /// Returns the reason why a text cannot become a `style` element.
     fn inline_refusal(&self, context: &PageContext<'_>, text: &str) -> Option<String> {
         let lower = text.to_ascii_lowercase();
-        let is_decoded = text.is_ascii() || matches!(context.charset, Some("utf-8" | "utf8"));
         if let Some(search) = &self.style_search {
             Some(format!("a script searches for style elements ({search})"))
         } else if lower.contains("</style") || lower.contains("<!--") {
             Some("contains markup".to_owned())
         } else if lower.contains("@import") {
             Some("has an @import rule".to_owned())
-        } else if !is_decoded {
+        } else if !context.decodes(text) {
             Some("the encoding of the page is not declared".to_owned())
         } else {
             None

@@ -2,6 +2,7 @@
 
 use crate::PageUrl;
 use crate::bundle::short_digest;
+use crate::charset::may_be_utf8;
 
 /// Response for a resource (or the page itself), as received by a browser without a cache.
 #[derive(Clone, Debug)]
@@ -32,15 +33,10 @@ pub struct PageResource {
 }
 
 impl PageResource {
-    /// Returns the body as text; `None` unless it is UTF-8, and not declared as anything else. Browsers decode text that is
-    /// declared as US-ASCII as Windows-1252.
+    /// Returns the body as text; `None` unless it is UTF-8, and not declared as anything else.
     pub fn text(&self) -> Option<&str> {
-        let is_utf8 = match self.charset.as_deref() {
-            None | Some("utf-8" | "utf8") => true,
-            Some("us-ascii") => self.body.is_ascii(),
-            Some(_) => false,
-        };
-        str::from_utf8(&self.body).ok().filter(|_| is_utf8)
+        let text = str::from_utf8(&self.body).ok()?;
+        may_be_utf8(self.charset.as_deref(), &self.body).then_some(text)
     }
 
     /// Creates a successful response without a coding, validity, validator and policy. `content_type` is the value of

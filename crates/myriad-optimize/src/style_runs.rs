@@ -306,10 +306,9 @@ fn read_style(context: &PageContext<'_>, tokens: Range<usize>, tag: &HtmlTag<'_>
     let media = combinable_media(tag, &KNOWN_STYLE_ATTRIBUTES).ok()?;
     let classes = tag.raw("class").unwrap_or_default().split_ascii_whitespace();
     let is_css = tag.raw("type").is_none_or(|kind| matches!(kind.trim(), "" | "text/css"));
-    let is_decoded = text.is_ascii() || matches!(context.charset, Some("utf-8" | "utf8"));
     let is_named = tag.raw("id").into_iter().chain(classes).any(|name| context.scripts_name(name));
     let holds_marker = context.options.marker.as_deref().is_some_and(|marker| text.contains(marker));
-    if context.is_excluded[tokens.start] || !is_css || !is_decoded || is_named || holds_marker {
+    if context.is_excluded[tokens.start] || !is_css || !context.decodes(text) || is_named || holds_marker {
         return None;
     }
     let base = context.scan.base.as_ref()?;

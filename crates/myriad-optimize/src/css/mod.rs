@@ -19,8 +19,6 @@ pub enum CssRefusal {
     TooLong,
     /// Nested more deeply than `sheet_depth` of the limits.
     TooDeep,
-    /// Not valid UTF-8.
-    NotUtf8,
     /// Bad tokens, or brackets that are closed but not open.
     Malformed,
     /// The end is within a comment, string, bracket or rule.
@@ -43,11 +41,10 @@ impl std::fmt::Display for CssRefusal {
         f.write_str(match self {
             Self::TooLong => "too long",
             Self::TooDeep => "nested too deeply",
-            Self::NotUtf8 => "not UTF-8",
             Self::Malformed => "not valid CSS",
             Self::OpenEnd => "ends within a comment, string or block",
             Self::Different => "the result would not be equivalent",
-            Self::Charset => "has an @charset rule",
+            Self::Charset => "has an @charset rule that would take effect only in the result",
             Self::Import => "has an @import rule",
             Self::Namespace => "has an @namespace rule",
             Self::Url => "has a relative URL that cannot be moved",
