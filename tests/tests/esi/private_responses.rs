@@ -160,6 +160,35 @@ fn purge_of_a_tag_deletes_responses_and_fragments_of_visitors() {
 }
 
 #[test]
+fn purge_reaches_fragments_from_the_cache_that_are_stored_for_a_visitor() {
+    let rules = format!(
+        "{RULES} location = /menu {{ esi off; shared_fetch_headers off; personal_cookies off; fastcgi_pass @ORIGIN@; \
+           fastcgi_ignore_headers Set-Cookie; }}"
+    );
+    let token = "token=\"0123456789abcdef\"";
+    let (server, origin) = start(&rules, move |call| match call.uri() {
+        "/menu" => {
+            let text = format!("menu {}", call.number);
+            call.answer("Content-Type: text/html\nCache-Control: max-age=600\nSurrogate-Key: menu", text);
+        }
+        _ => call.answer(KNOWN, format!("<esi:include src=\"/menu\" {token}></esi:include {token}>")),
+    });
+    server.get("/menu");
+    server.get("/page");
+    let menu = || server.fetch(&by("/page", "ada")).text();
+    let first = menu();
+    assert!(first.starts_with("menu "), "{first}");
+    assert_eq!((menu(), origin.count()), (first.clone(), 2), "from the cache");
+    for field in [("Surrogate-Key", "menu"), ("Accept", "*/*")] {
+        let target = if field.0 == "Accept" { "/menu" } else { "/" };
+        let before = menu();
+        let answer = server.fetch(&Request::get(target).by("PURGE").field(field.0, field.1));
+        assert_eq!(answer.status, 200, "{}", answer.text());
+        assert_ne!(menu(), before, "{target}");
+    }
+}
+
+#[test]
 fn response_that_was_generated_before_a_purge_is_not_stored() {
     let gate = Arc::new(Gate::new());
     let held = Arc::clone(&gate);

@@ -317,8 +317,10 @@ fn apply(zone: &PageZone, purge: &ZonePurge) -> Result<PurgeFuture, PurgeFailure
     let purged = if purge.is_exact() {
         let addresses: Vec<u64> = purge.targets.iter().flat_map(PurgeTarget::addresses).collect();
         let labels: Vec<u64> = purge.targets.iter().flat_map(PurgeTarget::labels).collect();
-        if !labels.is_empty() {
-            zone.recent_purges.note_labels(&labels);
+        // The parts of pages that are stored for a visitor may come from a page of the zone.
+        let noted = [&labels[..], &addresses].concat();
+        if !noted.is_empty() {
+            zone.recent_purges.note_labels(&noted);
         }
         let keys: Vec<Vec<u8>> =
             all_keys(purge).flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();

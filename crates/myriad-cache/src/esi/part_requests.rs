@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::{Exchange, ResponseSource};
 use myriad_exchange::subrequest::{self, SubrequestResponse};
 use myriad_http::body::BoxBody;
 use myriad_http::cache_control::CacheControl;
 use myriad_http::{HttpVersion, Known, RequestHead};
 use myriad_log::LogLevel;
+use myriad_policy::Tags;
 use myriad_script::esi::{EsiInclude, FragmentParser, Hole, PageHoles, joint_name};
 use myriad_store::page::RecentPurges;
 use tokio::task::JoinHandle;
@@ -425,10 +426,20 @@ fn storable_s(answer: &SubrequestResponse) -> u64 {
     if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
 }
 
-/// Returns the labels (hashes) of the cache tags in a response of the origin; an empty list if there are none, or if the
-/// response comes from the cache.
+/// Returns the labels (hashes) by which purges find a response: those of the stored page, or of the cache tags in the
+/// response of the origin. For another response from the cache, such as a page that is still being fetched, returns the
+/// label that each purge of a tag covers.
 fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
-    let head = answer.request().origin.as_ref().and_then(|origin| origin.head.as_ref());
+    let request = answer.request();
+    if let ResponseSource::Page(page) = &answer.response.source {
+        let mut labels = Vec::new();
+        page.meta().marks().labels(&mut |label| labels.push(label));
+        return labels.into();
+    }
+    if request.cache.report.stored {
+        return [Tags::OVERFLOWN].into();
+    }
+    let head = request.origin.as_ref().and_then(|origin| origin.head.as_ref());
     head.map(|head| part_store::labels(&head.fields)).unwrap_or_default()
 }
 
