@@ -1,7 +1,9 @@
 //! Cache of path states, shared by all workers: nginx's `open_file_cache`, and the contents of small files.
 
 use std::collections::HashMap;
+use std::fs::Metadata;
 use std::hash::BuildHasher;
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering::Relaxed;
@@ -91,26 +93,45 @@ impl Default for FileCache {
 impl FileCache {
     /// Returns the entry of `path`, resolved by `walk`. `now` is in milliseconds since the Unix epoch. Blocks for the
     /// system calls of [`PathResolution::metadata`] if there is no entry or it must be checked; does not read the file.
-    /// If the system has no free descriptor or memory for the check, returns the existing entry.
+    /// If the system has no free descriptor or memory for the check, returns the existing entry. The entry of another error
+    /// that may be temporary, such as an I/O error, is returned but not stored.
     pub fn lookup(&self, path: &[u8], walk: PathResolution, validity: Validity, now: u64) -> Arc<PathEntry> {
+        self.lookup_with(path, walk, validity, now, || walk.metadata(path))
+    }
+
+    /// Looks up an entry as [`FileCache::lookup`] does. `read` returns the metadata of the path.
+    fn lookup_with(
+        &self,
+        path: &[u8],
+        walk: PathResolution,
+        validity: Validity,
+        now: u64,
+        read: impl FnOnce() -> io::Result<Metadata>,
+    ) -> Arc<PathEntry> {
         let shard = self.shard(path);
         let known = shard.cached_entry(path, walk);
-        if let Some(entry) = known {
+        if let Some(entry) = &known {
             entry.mark_used(now);
-            if now < validity.until_ms(&entry) {
-                return entry;
+            if now < validity.until_ms(entry) {
+                return Arc::clone(entry);
             }
-            let metadata = walk.metadata(path);
+        }
+        let metadata = read();
+        let error = metadata.as_ref().err().map(SystemError::of);
+        if let Some(entry) = known {
             if entry.is_unchanged(&metadata) {
                 entry.checked_ms.store(now, Relaxed);
                 return entry;
             }
             // The path could not be checked: it has probably not changed. A later lookup checks it again.
-            if metadata.is_err_and(|error| SystemError::of(&error).is_exhaustion()) {
+            if error.is_some_and(SystemError::is_exhaustion) {
                 return entry;
             }
         }
-        let entry = Arc::new(PathEntry::of(walk.metadata(path), now, &shard.totals));
+        let entry = Arc::new(PathEntry::of(metadata, now, &shard.totals));
+        if error.is_some_and(SystemError::may_be_temporary) {
+            return entry;
+        }
         shard.insert(path, CachedPath { walk, entry: Arc::clone(&entry) }, self.bounds());
         entry
     }
@@ -247,7 +268,9 @@ fn evict_older_half(entries: &mut Entries, meant: impl Fn(Option<&FileEntry>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::entry::PathKind;
     use myriad_script::FileTest;
+    use rustix::io::Errno;
 
     fn exists(cache: &FileCache, path: &[u8], validity: Validity, now: u64) -> bool {
         cache.lookup(path, PathResolution::Free, validity, now).passes(FileTest::Exists)
@@ -311,6 +334,35 @@ mod tests {
         }
         let held: usize = cache.shards.iter().map(|shard| shard.entries.lock().len()).sum();
         assert!(held <= SHARDS * PATHS_PER_SHARD, "{held}");
+    }
+
+    #[test]
+    fn temporary_error_is_not_stored() {
+        let (cache, day) = (FileCache::default(), Validity { missing_ms: 86_400_000, ..SECOND });
+        let lookup = |path: &[u8], errno: Errno, now| {
+            let entry =
+                cache.lookup_with(path, PathResolution::Free, day, now, || Err(io::Error::from(errno)));
+            match entry.kind {
+                PathKind::Missing(error) => error,
+                _ => panic!("not an error: {errno}"),
+            }
+        };
+        for errno in [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::IO] {
+            assert_eq!(lookup(b"/a", errno, 5_000), SystemError::of(&errno.into()));
+        }
+        assert!(
+            exists(&cache, b"/", day, 5_000) && !cache.shard(b"/a").entries.lock().contains_key(&b"/a"[..])
+        );
+        let missing = lookup(b"/a", Errno::NOENT, 5_000);
+        assert_eq!(lookup(b"/a", Errno::MFILE, 5_001), missing, "the entry is valid");
+        // The check fails after the end of the validity.
+        assert_eq!(lookup(b"/a", Errno::MFILE, 100_000_000), missing);
+        assert_eq!(lookup(b"/a", Errno::IO, 100_000_001), SystemError::of(&Errno::IO.into()));
+        for errno in [Errno::NOTDIR, Errno::ACCESS, Errno::NAMETOOLONG, Errno::LOOP] {
+            let path = [b"/", errno.to_string().as_bytes()].concat();
+            let stored = lookup(&path, errno, 5_000);
+            assert_eq!(lookup(&path, Errno::NOENT, 5_001), stored, "{errno}");
+        }
     }
 
     #[test]

@@ -43,6 +43,12 @@ impl SystemError {
         self.is_one_of(&[Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOBUFS])
     }
 
+    /// Returns true unless the error states a property of the path, such as that it does not exist or that access is denied.
+    /// Another attempt may then succeed, although the path is unchanged.
+    pub(crate) fn may_be_temporary(self) -> bool {
+        self.status() == 500 && !self.is_one_of(&[Errno::PERM])
+    }
+
     /// Returns true for the errors with status 404: no such file, not a directory, name too long. `log_not_found`
     /// controls the logging of these errors.
     pub fn is_absence(self) -> bool {
