@@ -7,11 +7,19 @@ use crate::apache::pattern::{escaped, quoted};
 use crate::apache::site::TranslatedEntry;
 use crate::apache::state::{ApacheWalk, ExpiresState};
 
+/// Reason why `Expires*` in a section with a condition is not translated.
+const WHOLE_SITE: &str =
+    "lifetimes are translated per media type for the whole site: write expires in a location";
+
 /// Handles a directive for lifetimes (`Expires*`). Returns false for other directives.
 pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
     let (media, said) = match item.name.to_ascii_lowercase().as_str() {
         "expiresactive" => {
-            walk.expires.off = !item.word(0).eq_ignore_ascii_case("on");
+            if !walk.guards.is_empty() {
+                walk.missing(item, WHOLE_SITE);
+                return true;
+            }
+            walk.expires.is_active = item.word(0).eq_ignore_ascii_case("on");
             walk.expires.of.push((item.line, item.text.clone()));
             return true;
         }
@@ -26,10 +34,7 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
         return true;
     };
     if !walk.guards.is_empty() {
-        walk.missing(
-            item,
-            "lifetimes are translated per media type for the whole site: write expires in a location",
-        );
+        walk.missing(item, WHOLE_SITE);
         return true;
     }
     if of_change {
@@ -81,14 +86,15 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
 }
 
 /// Adds a `map` and the directive `expires` for the collected lifetimes; nothing if the text has no `Expires*`, and
-/// only a comment if they are off or set no lifetime.
+/// only a comment without `ExpiresActive On` or without a lifetime.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
-    let ExpiresState { of, off, default, types } = std::mem::take(&mut walk.expires);
+    let ExpiresState { of, is_active, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {
         return;
     }
-    if off || (default.is_none() && types.is_empty()) {
-        let why = "Sets no lifetimes.";
+    if !is_active || (default.is_none() && types.is_empty()) {
+        let why =
+            if is_active { "Sets no lifetimes." } else { "Has no effect without \"ExpiresActive On\"." };
         walk.parts.settings.push(TranslatedEntry { of, why: why.into(), lines: Vec::new() });
         return;
     }

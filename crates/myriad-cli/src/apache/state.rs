@@ -48,7 +48,8 @@ pub(crate) struct DeferredSection<'o> {
 #[derive(Debug, Default)]
 pub(crate) struct ExpiresState {
     pub(crate) of: Vec<(usize, String)>,
-    pub(crate) off: bool,
+    /// True after `ExpiresActive On`. Without it, Apache sets no lifetimes.
+    pub(crate) is_active: bool,
     pub(crate) default: Option<u64>,
     pub(crate) types: Vec<(String, u64)>,
 }

@@ -407,3 +407,26 @@ fn realm_named_off_still_requires_password() {
         assert!(translation.text.contains("auth_basic \"restricted\";"), "{name}\n{}", translation.text);
     }
 }
+
+#[test]
+fn lifetimes_apply_only_if_they_are_active() {
+    let lifetimes = "ExpiresByType text/css A3600\nExpiresDefault \"access plus 1 day\"\n";
+    let has_lifetimes = |text: &str| {
+        let translation = translated(text);
+        assert!(translation.is_whole(), "{text}: {:?}", translation.remarks);
+        translation.text.contains("expires $lifetime")
+    };
+    assert!(has_lifetimes(&format!("ExpiresActive On\n{lifetimes}")));
+    assert!(has_lifetimes(&format!("{lifetimes}ExpiresActive On\n")));
+    assert!(!has_lifetimes(lifetimes));
+    assert!(!has_lifetimes(&format!("ExpiresActive Off\n{lifetimes}")));
+    let explained = translated(lifetimes).text;
+    assert!(explained.contains("Has no effect without \"ExpiresActive On\"."), "{explained}");
+    // The section activates them for its files only, and does not deactivate those of the site.
+    for (site, section, expected) in [("", "On", false), ("ExpiresActive On\n", "Off", true)] {
+        let text = format!("{site}{lifetimes}<FilesMatch \"x$\">\nExpiresActive {section}\n</FilesMatch>\n");
+        let translation = translated(&text);
+        assert_eq!(translation.text.contains("expires $lifetime"), expected, "{text}");
+        assert!(!translation.is_whole(), "{text}");
+    }
+}
