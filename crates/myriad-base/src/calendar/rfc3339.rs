@@ -15,22 +15,27 @@ pub fn parse_rfc3339(text: &str) -> Option<u64> {
     let part = |from: usize, to: usize| parse_number(&head[from..to]);
     let date = [part(0, 4)?, part(5, 7)?, part(8, 10)?];
     let time = [part(11, 13)?, part(14, 16)?, part(17, 19)?];
-    let seconds = u64::try_from(seconds_from_epoch(date, time)?).ok()?;
+    let seconds = seconds_from_epoch(date, time)?;
     let zone = match rest.strip_prefix(b".") {
         Some(fraction) => {
-            let end = fraction.iter().position(|byte| !byte.is_ascii_digit())?;
+            let end = fraction.iter().position(|byte| !byte.is_ascii_digit()).filter(|end| *end > 0)?;
             &fraction[end..]
         }
         None => rest,
     };
-    match zone {
-        [b'Z' | b'z'] => Some(seconds),
+    let offset = match zone {
+        [b'Z' | b'z'] => 0,
         [sign @ (b'+' | b'-'), hours @ .., b':', _, _] if hours.len() == 2 => {
-            let offset = (parse_number(hours)? * 3600 + parse_number(&zone[4..])? * 60) as u64;
-            if *sign == b'+' { seconds.checked_sub(offset) } else { Some(seconds + offset) }
+            let (hours, minutes) = (parse_number(hours)?, parse_number(&zone[4..])?);
+            if hours > 23 || minutes > 59 {
+                return None;
+            }
+            let offset = (hours * 3600 + minutes * 60) as i64;
+            if *sign == b'+' { offset } else { -offset }
         }
-        _ => None,
-    }
+        _ => return None,
+    };
+    u64::try_from(seconds - offset).ok()
 }
 
 #[cfg(test)]
@@ -44,10 +49,25 @@ mod tests {
         assert_eq!(parse_rfc3339("2026-11-21T07:36:00.123456789Z"), moment);
         assert_eq!(parse_rfc3339("2026-11-21T08:36:00+01:00"), moment);
         assert_eq!(parse_rfc3339("2026-11-21T02:06:00-05:30"), moment);
-        for text in
-            ["2026-11-21", "2026-11-21T07:36:00", "2026-11-21T07:36:00.", "x", "2026-11-21T07:36:00+1"]
-        {
+        for text in [
+            "2026-11-21",
+            "2026-11-21T07:36:00",
+            "2026-11-21T07:36:00.",
+            "2026-11-21T07:36:00.Z",
+            "x",
+            "2026-11-21T07:36:00+1",
+            "2026-11-21T07:36:00+24:00",
+            "2026-11-21T07:36:00-00:60",
+        ] {
             assert_eq!(parse_rfc3339(text), None, "{text}");
         }
+    }
+
+    #[test]
+    fn offset_determines_whether_a_time_is_before_1970() {
+        assert_eq!(parse_rfc3339("1969-12-31T23:30:00-01:00"), Some(1800));
+        assert_eq!(parse_rfc3339("1970-01-01T00:00:00Z"), Some(0));
+        assert_eq!(parse_rfc3339("1970-01-01T00:30:00+01:00"), None);
+        assert_eq!(parse_rfc3339("1969-12-31T23:59:59Z"), None);
     }
 }
