@@ -347,9 +347,14 @@ fn is_time_zone(text: &[u8]) -> bool {
         && AREAS.iter().any(|area| text.starts_with(area))
 }
 
-/// Returns the email addresses in a text.
+/// Returns the email addresses in a text, without the punctuation around them.
 fn emails(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let words = text.split(|byte| !byte.is_ascii_alphanumeric() && !b"@._+-".contains(byte));
+    let words = words.map(|word| {
+        let start = word.iter().position(|byte| *byte != b'.').unwrap_or(word.len());
+        let end = word.iter().rposition(u8::is_ascii_alphanumeric).map_or(start, |last| last + 1);
+        word.get(start..end).unwrap_or_default()
+    });
     words.filter(|word| {
         split_at_sign(word).is_some_and(|(user, host)| {
             !user.is_empty() && host.len() > 3 && host[1..host.len() - 1].contains(&b'.')
@@ -444,6 +449,24 @@ mod tests {
                 "=192.0.2.7",
                 "=Lynx/2.9.2 libwww-FM/2.14",
             ]
+        );
+    }
+
+    #[test]
+    fn punctuation_around_an_address_does_not_belong_to_it() {
+        for text in [
+            "write+to+ann%40example.org.",
+            "write+to+...ann%40example.org...",
+            "ann%40example.org-%2C+or+call",
+            "%3Cann%40example.org%3E.",
+            "ann%40example.org%3F",
+        ] {
+            let found = found(&[], &format!("text={text}"), "/");
+            assert!(found.contains(&"text=ann@example.org".to_owned()), "{text}: {found:?}");
+        }
+        assert_eq!(
+            emails(b"_ann@example.org .@. @ a@b. @example.org").collect::<Vec<_>>(),
+            [b"_ann@example.org"]
         );
     }
 
