@@ -129,6 +129,15 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         goes
     }
 
+    /// Marks the least recently used entry as the most recently used.
+    pub fn renew_oldest(&mut self) {
+        let at = self.oldest;
+        if at != self.newest {
+            self.unlink(at);
+            self.link(at);
+        }
+    }
+
     /// Removes all entries.
     pub fn clear(&mut self) {
         *self = Self { hasher: self.hasher.clone(), ..Self::new(self.most) };
@@ -286,7 +295,7 @@ mod tests {
             for step in 0..400u32 {
                 let key = random.u8(0..32);
                 let position = model.iter().position(|(known, ..)| *known == key);
-                match random.u8(0..6) {
+                match random.u8(0..7) {
                     0 => {
                         let removed = position.map(|at| model.remove(at).1);
                         assert_eq!(map.remove(&key), removed, "seed {seed}");
@@ -296,6 +305,12 @@ mod tests {
                         assert_eq!(map.remove_oldest_if(|value| value.is_multiple_of(2)), goes);
                         if goes {
                             model.remove(0);
+                        }
+                    }
+                    6 => {
+                        map.renew_oldest();
+                        if !model.is_empty() {
+                            model.rotate_left(1);
                         }
                     }
                     2 => assert_eq!(map.get(&key).copied(), position.map(|at| model[at].1), "seed {seed}"),

@@ -196,6 +196,29 @@ mod tests {
     }
 
     #[test]
+    fn fixed_keys_in_slots_are_not_evicted() {
+        let workers = workers(1);
+        let (board, slots, bounds) = (&workers[0].traffic, TrafficSlots::default(), Arc::from([]));
+        let add = |number: usize| {
+            let find = || board.find(&key(&format!("used {number}")), KeyClass::Fixed, &bounds);
+            slots.with(board, number, find, |counts| counts.add(&Sample::default()));
+        };
+        (0..20_000).for_each(add);
+        for number in 0..20_000 {
+            count(&workers[0], &format!("former {number}"), KeyClass::Fixed, &Sample::default());
+        }
+        (0..20_000).for_each(add);
+        let sums = all(&workers);
+        let used: Vec<u64> = sums
+            .iter()
+            .filter(|(key, _)| key.name().starts_with(b"used"))
+            .map(|(_, sums)| sums.requests)
+            .collect();
+        assert_eq!((used.len(), used.iter().find(|requests| **requests != 2)), (20_000, None));
+        assert!(sums.len() < 25_000, "keys without a slot are evicted: {}", sums.len());
+    }
+
+    #[test]
     fn what_is_forgotten_begins_at_nothing_also_in_slots() {
         let workers = workers(1);
         let (board, slots, bounds) = (&workers[0].traffic, TrafficSlots::default(), Arc::from([]));

@@ -9,9 +9,12 @@ use parking_lot::Mutex;
 use super::counts::TrafficCounts;
 use super::key::TrafficKey;
 
-/// Maximum number of keys that depend only on configurations. Beyond it, the keys whose last look-up is the longest ago
-/// are evicted, usually those that former configurations have left.
-const MAX_FIXED: u64 = 16 * 1024;
+/// Number of keys that depend only on configurations, from which on unused ones are evicted, usually those that former
+/// configurations have left. Keys in the slots of a worker are not evicted, because its requests are counted there without
+/// a look-up.
+const MAX_FIXED: usize = 16 * 1024;
+/// Maximum number of keys that are examined before a key is added, so that an addition takes constant time.
+const MAX_EXAMINED: usize = 16;
 
 /// Class of a key, which determines how the number of such keys is limited. The least recently used are evicted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +45,7 @@ struct KeyTables {
 
 impl Default for TrafficTable {
     fn default() -> Self {
-        let shelves = KeyTables { fixed: Lru::new(MAX_FIXED), bytes: Lru::new(0), number: Lru::new(0) };
+        let shelves = KeyTables { fixed: Lru::new(u64::MAX), bytes: Lru::new(0), number: Lru::new(0) };
         Self { epoch: AtomicU64::new(0), tables: Mutex::new(shelves) }
     }
 }
@@ -68,6 +71,9 @@ impl TrafficTable {
             return Some(Arc::clone(known));
         }
         let counts = Arc::new(TrafficCounts::new(TrafficKey::of(key), bounds));
+        if shelf == KeyClass::Fixed {
+            evict_unused(kept);
+        }
         kept.insert(key.into(), Arc::clone(&counts), weight).then_some(counts)
     }
 
@@ -114,5 +120,17 @@ impl TrafficTable {
             u64::from(TrafficCounts::weight(counts.key.bytes(), &counts.request.bounds))
         };
         (counts.iter().map(weight).sum(), counts.len() as u64)
+    }
+}
+
+/// Evicts keys that no slot contains, the least recently looked up first, if there are [`MAX_FIXED`] keys.
+fn evict_unused(fixed: &mut Lru<Box<[u8]>, Arc<TrafficCounts>>) {
+    for _ in 0..MAX_EXAMINED {
+        if fixed.len() < MAX_FIXED {
+            return;
+        }
+        if !fixed.remove_oldest_if(|counts| Arc::strong_count(counts) == 1) {
+            fixed.renew_oldest();
+        }
     }
 }
