@@ -204,6 +204,7 @@ fn report(
         what: format!("{name}: \"{near}{before}\" is now \"{near}{after}\"; tags: {tags}"),
         soft: false,
         by: PurgeSource::Refresh,
+        is_anonymous: false,
         number: now,
         pages: Some(1),
         at_least: false,

@@ -131,8 +131,8 @@ pub(crate) async fn invalidate(request: &Request, cache: &CachePlace, cause: Cau
         return;
     }
     let what = PurgeTarget::Host(host.as_slice().into());
-    let result = match purge::begin_invalidation(&cache.zone, &what) {
-        Ok(begun) => begun.finish(PurgeSource::Origin).await,
+    let result = match purge::begin_invalidation(&cache.zone, &what, PurgeSource::Origin) {
+        Ok(begun) => begun.finish().await,
         Err(error) => Err(error),
     };
     match result {

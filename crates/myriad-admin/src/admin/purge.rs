@@ -38,7 +38,7 @@ impl NamedPurge {
 /// Purge of one zone that is in effect.
 struct ZoneRun<'a> {
     zone: &'a PageZone,
-    purge: BegunPurge<'a>,
+    purge: BegunPurge,
 }
 
 impl Administrator {
@@ -50,11 +50,12 @@ impl Administrator {
         let mut begun = Vec::with_capacity(request.len());
         let mut failed = Ok(());
         for order in named_purges(request)? {
+            let by = PurgeSource::Administrator;
             let purges = zones.iter().map(|zone| {
                 let purge = if request.invalidate {
-                    purge::begin_invalidation(zone, &order.command.what)?
+                    purge::begin_invalidation(zone, &order.command.what, by)?
                 } else {
-                    purge::begin_in(zone, &order.command, &[])?
+                    purge::begin_in(zone, &order.command, &[], by)?
                 };
                 Ok(ZoneRun { zone, purge })
             });
@@ -85,7 +86,7 @@ impl Administrator {
         let NamedPurge { kind, what, command } = order;
         let mut completed = CompletedPurge::default();
         for ZoneRun { zone, purge } in purges {
-            let made = block_on(purge.finish(PurgeSource::Administrator));
+            let made = block_on(purge.finish());
             let mut made = made.map_err(|error| order.failure(&error))?;
             if request.wait && made.outcome == PurgeResult::Accepted {
                 made.outcome = self.wait_for(zone, made.number).map_or(made.outcome, PurgeResult::Done);

@@ -101,6 +101,7 @@ fn combine<'a>(
             && let Some((last_zone, Some(last))) = combined.last_mut()
             && *last_zone == zone
             && last.effect == purge.effect
+            && last.is_anonymous == purge.is_anonymous
             && is_exact(last)
             && is_exact(purge)
             && last.targets.len() + last.keys.len() + purge.targets.len() + purge.keys.len() <= MAX_COMBINED

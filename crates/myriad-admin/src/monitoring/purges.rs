@@ -12,15 +12,18 @@ const PURGES: (u64, u64) = (100, 1000);
 impl Administrator {
     pub(crate) fn purges(&self, request: &PurgesRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let limit = limit(request.limit, PURGES)?;
-        let mut events: Vec<PurgeEvent> = Vec::new();
+        let mut notes = Vec::new();
         for zone in self.zones_named(request.zone.as_deref())? {
-            let (_, notes) = zone.purges.after(0);
-            events.extend(notes.into_iter().map(|note| event(zone.zone.name(), note)));
+            notes.extend(zone.purges.after(0).1.into_iter().map(|note| (zone.zone.name(), note)));
         }
-        // The sort is stable: purges of a zone with equal times retain their order.
-        events.reverse();
-        events.sort_by_key(|event| std::cmp::Reverse(event.at_ms));
-        for event in events.into_iter().take(limit) {
+        // The sorts are stable: purges of a zone with equal times retain their order. Purges that anonymous clients caused
+        // do not displace others.
+        notes.reverse();
+        notes.sort_by_key(|(_, note)| (note.is_anonymous, std::cmp::Reverse(note.at_ms)));
+        notes.truncate(limit);
+        notes.sort_by_key(|(_, note)| std::cmp::Reverse(note.at_ms));
+        for (zone, note) in notes {
+            let event = event(zone, note);
             if !tell(AdminReply::PurgeEvent(Box::new(event))) {
                 break;
             }

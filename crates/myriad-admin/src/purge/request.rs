@@ -271,9 +271,9 @@ fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> Phase
 /// response.
 async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let RequestedPurge { zones, commands, keys, form, mut shown } = ordered;
-    let begun = purge::begin(&zones, &commands, &keys);
+    let begun = purge::begin(&zones, &commands, &keys, PurgeSource::Request);
     let finished = match begun {
-        Ok(begun) => purge::finish(begun, PurgeSource::Request).await,
+        Ok(begun) => purge::finish(begun).await,
         Err(error) => Err(error),
     };
     let mut completed = match finished {
@@ -299,7 +299,7 @@ pub async fn purge_for_origin(exchange: &Exchange, cache: Option<&CachePlace>, h
         litespeed(value, &request.route.host, &mut commands);
     }
     let result = match purge::begin_all(&cache.zone, &commands) {
-        Ok(begun) => purge::finish(begun, PurgeSource::Origin).await.map(drop),
+        Ok(begun) => purge::finish(begun).await.map(drop),
         Err(error) => Err(error),
     };
     if let Err(error) = result {

@@ -41,6 +41,15 @@ pub enum PurgeResult {
 }
 
 impl PurgeResult {
+    /// Returns the result of a purge that has covered this number of pages.
+    fn of(count: PurgeCount) -> Self {
+        match count {
+            PurgeCount::Exact(count) => Self::Done(count),
+            PurgeCount::AtLeast(count) => Self::AtLeast(count),
+            PurgeCount::Later => Self::Accepted,
+        }
+    }
+
     /// Returns the combined result of purges in two zones.
     #[must_use]
     pub fn and(self, other: PurgeResult) -> PurgeResult {
@@ -63,7 +72,8 @@ pub enum PurgeFailure {
     TooMany,
     /// The purge is in effect, but could not be written to disk: a restart would lose it.
     Unlogged(io::Error),
-    /// The purge is in effect on this node, but its cluster does not receive it, because the server is shutting down.
+    /// The purge is in effect on this node, but its cluster does not receive it, because the node of the cluster has
+    /// stopped: the server is shutting down, or a reload has removed the cluster.
     Unpublished,
 }
 
@@ -76,7 +86,7 @@ impl fmt::Display for PurgeFailure {
                 write!(f, "the purge is in effect, but cannot be stored and is lost at a restart: {error}")
             }
             Self::Unpublished => f.write_str(
-                "the purge is in effect only on this node, because the server is shutting down; repeat it",
+                "the purge is in effect only on this node, because the server is shutting down or has left its cluster; repeat it",
             ),
             Self::NoZone(name) => write!(f, "unknown cache zone \"{name}\""),
         }
@@ -130,97 +140,94 @@ impl CompletedPurge {
     }
 }
 
-/// Purge that is in effect in a zone, and that the other nodes of the zone's cluster receive, also if this value is
-/// dropped.
+/// Purge that is in effect in a zone, that the other nodes of the zone's cluster receive, and that is added to the purge
+/// log of the zone, also if this value is dropped.
 #[must_use = "the purge survives a crash of this node once `finish` has returned"]
-pub struct BegunPurge<'a> {
-    zone: &'a PageZone,
-    purge: ZonePurge,
+pub struct BegunPurge {
     saving: PurgeFuture,
     /// Receipts of the nodes of the cluster; `None` if the zone does not belong to one.
     receipts: Option<ReceiptsFuture>,
 }
 
-impl BegunPurge<'_> {
-    /// Waits until the purge survives a crash of this node, and adds it to the purge log of the zone.
+impl BegunPurge {
+    /// Waits until the purge survives a crash of this node. The purge log of the zone then contains it.
     ///
     /// # Errors
     /// Returns an error if the purge could not be saved. It is in effect nevertheless.
-    pub async fn finish(self, by: PurgeSource) -> Result<AppliedPurge, PurgeFailure> {
-        self.finish_if(by, |_| true).await
-    }
-
-    /// Waits like [`Self::finish`]; adds the purge to the purge log of the zone only if `is_logged` returns true for
-    /// its result.
-    async fn finish_if(
-        self,
-        by: PurgeSource,
-        is_logged: impl FnOnce(PurgeResult) -> bool,
-    ) -> Result<AppliedPurge, PurgeFailure> {
-        let mut applied = applied_purge(&self.saving.await?);
-        if is_logged(applied.outcome) {
-            log_purge(self.zone, &self.purge, by, &applied);
-        }
-        applied.receipts = self.receipts;
-        Ok(applied)
+    pub async fn finish(self) -> Result<AppliedPurge, PurgeFailure> {
+        let logged = self.saving.await?;
+        Ok(AppliedPurge {
+            outcome: PurgeResult::of(logged.count),
+            number: logged.number,
+            receipts: self.receipts,
+        })
     }
 }
 
 /// Begins a purge in one zone: it is in effect when this returns, and the zone's cluster has received it. Nothing is
 /// awaited in between, so that a client that disconnects cannot cause a purge on only one node.
-fn begin_published(zone: &PageZone, purge: ZonePurge) -> Result<BegunPurge<'_>, PurgeFailure> {
-    let saving = apply(zone, &purge)?;
+fn begin_published(zone: &PageZone, purge: &ZonePurge, by: PurgeSource) -> Result<BegunPurge, PurgeFailure> {
+    let saving = apply(zone, purge)?;
     let publisher = zone.publisher.lock().clone();
-    let receipts = match publisher {
-        None => None,
-        Some(publisher) => {
-            let published = publisher.publish(zone.zone.name(), purge.encode());
-            let PublishedPurge { saved, receipts } = published.ok_or(PurgeFailure::Unpublished)?;
-            saving.observe(saved);
-            Some(receipts)
-        }
+    let published = publisher.as_ref().map(|publisher| publisher.publish(zone.zone.name(), purge.encode()));
+    let (saved, receipts) = match published {
+        Some(Some(PublishedPurge { saved, receipts })) => (Some(saved), Some(receipts)),
+        None | Some(None) => (None, None),
     };
-    Ok(BegunPurge { zone, purge, saving, receipts })
+    let note = purge_log_note(zone, purge, by);
+    saving.observe(move |logged| {
+        note(logged);
+        if let Some(saved) = saved {
+            saved(logged.is_some());
+        }
+    });
+    if publisher.is_some() && receipts.is_none() {
+        return Err(PurgeFailure::Unpublished);
+    }
+    Ok(BegunPurge { saving, receipts })
 }
 
 /// Begins a purge in one zone, which takes effect before this returns. If the command selects pages by URL, tag or key,
 /// the pages under `keys` are purged too.
-pub fn begin_in<'a>(
-    zone: &'a PageZone,
+pub fn begin_in(
+    zone: &PageZone,
     command: &PurgeCommand,
     keys: &[Vec<u8>],
-) -> Result<BegunPurge<'a>, PurgeFailure> {
+    by: PurgeSource,
+) -> Result<BegunPurge, PurgeFailure> {
     let mut purge = ZonePurge::of(command.what.clone(), PurgeEffect::of(command));
     if purge.is_exact() {
         purge.keys = keys.to_vec();
     }
-    begin_published(zone, purge)
+    begin_published(zone, &purge, by)
 }
 
 /// Begins to mark pages of a zone as invalid: they are fetched before they are used again, but may be used if that
 /// fetch fails.
-pub fn begin_invalidation<'a>(
-    zone: &'a PageZone,
+pub fn begin_invalidation(
+    zone: &PageZone,
     what: &PurgeTarget,
-) -> Result<BegunPurge<'a>, PurgeFailure> {
-    begin_published(zone, ZonePurge::of(what.clone(), PurgeEffect::Invalidate))
+    by: PurgeSource,
+) -> Result<BegunPurge, PurgeFailure> {
+    begin_published(zone, &ZonePurge::of(what.clone(), PurgeEffect::Invalidate), by)
 }
 
 /// Begins the purges of `commands` in all `zones`, as [`begin_in`]. After an error, the remaining purges are not begun.
-pub fn begin<'a>(
-    zones: &'a [Arc<PageZone>],
+pub fn begin(
+    zones: &[Arc<PageZone>],
     commands: &[PurgeCommand],
     keys: &[Vec<u8>],
-) -> Result<Vec<BegunPurge<'a>>, PurgeFailure> {
+    by: PurgeSource,
+) -> Result<Vec<BegunPurge>, PurgeFailure> {
     let each = commands.iter().flat_map(|command| zones.iter().map(move |zone| (zone, command)));
-    each.map(|(zone, command)| begin_in(zone, command, keys)).collect()
+    each.map(|(zone, command)| begin_in(zone, command, keys, by)).collect()
 }
 
 /// Waits until all purges survive a crash of this node.
-pub async fn finish(purges: Vec<BegunPurge<'_>>, by: PurgeSource) -> Result<CompletedPurge, PurgeFailure> {
+pub async fn finish(purges: Vec<BegunPurge>) -> Result<CompletedPurge, PurgeFailure> {
     let mut completed = CompletedPurge::default();
     for purge in purges {
-        completed.add(purge.finish(by).await?);
+        completed.add(purge.finish().await?);
     }
     Ok(completed)
 }
@@ -232,16 +239,17 @@ pub async fn run(
     keys: &[Vec<u8>],
     by: PurgeSource,
 ) -> Result<CompletedPurge, PurgeFailure> {
-    finish(begin(zones, std::slice::from_ref(command), keys)?, by).await
+    finish(begin(zones, std::slice::from_ref(command), keys, by)?).await
 }
 
 /// Begins the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one, and
 /// its soft ones into another.
-pub fn begin_all<'a>(
-    zone: &'a PageZone,
-    commands: &[PurgeCommand],
-) -> Result<Vec<BegunPurge<'a>>, PurgeFailure> {
+pub fn begin_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<Vec<BegunPurge>, PurgeFailure> {
     let mut purges = Vec::new();
+    let mut begin = |purge: &ZonePurge| -> Result<(), PurgeFailure> {
+        purges.push(begin_published(zone, purge, PurgeSource::Origin)?);
+        Ok(())
+    };
     for effect in [PurgeEffect::Remove, PurgeEffect::MakeStale] {
         let targets = commands
             .iter()
@@ -249,10 +257,10 @@ pub fn begin_all<'a>(
             .map(|command| command.what.clone());
         let (exact, others): (Vec<_>, Vec<_>) = targets.partition(PurgeTarget::is_exact);
         if !exact.is_empty() {
-            purges.push(begin_published(zone, ZonePurge { effect, targets: exact, keys: Vec::new() })?);
+            begin(&ZonePurge { effect, targets: exact, keys: Vec::new(), is_anonymous: false })?;
         }
         for target in others {
-            purges.push(begin_published(zone, ZonePurge::of(target, effect))?);
+            begin(&ZonePurge::of(target, effect))?;
         }
     }
     Ok(purges)
@@ -273,13 +281,12 @@ pub fn check(what: &PurgeTarget) -> Result<(), String> {
     if what.is_exact() || *what == PurgeTarget::All { Ok(()) } else { purge_predicate(what).map(drop) }
 }
 
-/// Invalidates the pages of URLs, for example after an unsafe method (RFC 9111 section 4.4): they are fetched before
-/// they are used again, but may be used if that fetch fails.
+/// Invalidates the pages of URLs after an unsafe method (RFC 9111 section 4.4), which any client can cause: they are
+/// fetched before they are used again, but may be used if that fetch fails.
 pub async fn invalidate(zone: &PageZone, urls: Vec<PurgeTarget>) -> Result<(), PurgeFailure> {
-    let purge = ZonePurge { effect: PurgeEffect::Invalidate, targets: urls, keys: Vec::new() };
-    // Any client can cause this, so it is not logged if no page was affected.
-    let is_logged = |outcome| outcome != PurgeResult::Done(0);
-    begin_published(zone, purge)?.finish_if(PurgeSource::Request, is_logged).await.map(drop)
+    let effect = PurgeEffect::Invalidate;
+    let purge = ZonePurge { effect, targets: urls, keys: Vec::new(), is_anonymous: true };
+    begin_published(zone, &purge, PurgeSource::Request)?.finish().await.map(drop)
 }
 
 /// Removes the pages under a cache key after an unsafe method, on all nodes of the zone's cluster. The removal is in
@@ -290,14 +297,16 @@ pub fn remove_key(zone: &PageZone, key: Vec<u8>) -> Result<(), PurgeFailure> {
         zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
         return Ok(());
     }
-    let purge = ZonePurge { effect: PurgeEffect::Remove, targets: Vec::new(), keys: vec![key] };
-    begin_published(zone, purge).map(drop)
+    let effect = PurgeEffect::Remove;
+    let purge = ZonePurge { effect, targets: Vec::new(), keys: vec![key], is_anonymous: true };
+    begin_published(zone, &purge, PurgeSource::Request).map(drop)
 }
 
 /// Executes and logs a purge that another node of the cluster has sent. It is not sent again.
 pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), PurgeFailure> {
-    let applied = applied_purge(&apply(zone, purge)?.await?);
-    log_purge(zone, purge, PurgeSource::Cluster, &applied);
+    let saving = apply(zone, purge)?;
+    saving.observe(purge_log_note(zone, purge, PurgeSource::Cluster));
+    saving.await?;
     Ok(())
 }
 
@@ -353,34 +362,40 @@ fn all_keys(purge: &ZonePurge) -> impl Iterator<Item = &[u8]> {
     named.map(|key| &**key).chain(purge.keys.iter().map(Vec::as_slice))
 }
 
-fn applied_purge(purged: &LoggedPurge) -> AppliedPurge {
-    let outcome = match purged.count {
-        PurgeCount::Exact(count) => PurgeResult::Done(count),
-        PurgeCount::AtLeast(count) => PurgeResult::AtLeast(count),
-        PurgeCount::Later => PurgeResult::Accepted,
-    };
-    AppliedPurge { outcome, number: purged.number, receipts: None }
-}
-
-/// Adds a purge to the purge log of its zone, for monitoring.
-fn log_purge(zone: &PageZone, purge: &ZonePurge, by: PurgeSource, applied: &AppliedPurge) {
-    let (pages, at_least) = match applied.outcome {
-        PurgeResult::Done(count) => (Some(count as u64), false),
-        PurgeResult::AtLeast(count) => (Some(count as u64), true),
-        PurgeResult::Accepted => (None, false),
-    };
+/// Returns a function that adds a purge to the purge log of its zone, for monitoring. Its argument is the result of the
+/// purge; `None` if it could not be saved. A purge that an anonymous client caused is not added if no page was affected.
+fn purge_log_note(
+    zone: &PageZone,
+    purge: &ZonePurge,
+    by: PurgeSource,
+) -> impl FnOnce(Option<LoggedPurge>) + Send + use<> {
+    let (log, at_ms, is_anonymous) = (zone.purges.clone(), wall_ms(), purge.is_anonymous);
     let (kind, what) = purge.description();
-    zone.purges.note(PurgeLogEntry {
-        at_ms: wall_ms(),
-        kind,
-        what,
-        soft: purge.effect != PurgeEffect::Remove,
-        by,
-        number: applied.number,
-        pages,
-        at_least,
-        change: None,
-    });
+    let soft = purge.effect != PurgeEffect::Remove;
+    move |logged| {
+        let outcome = logged.map(|logged| PurgeResult::of(logged.count));
+        let (pages, at_least) = match outcome {
+            Some(PurgeResult::Done(0)) if is_anonymous => return,
+            Some(PurgeResult::Done(count)) => (Some(count as u64), false),
+            Some(PurgeResult::AtLeast(count)) => (Some(count as u64), true),
+            Some(PurgeResult::Accepted) => (None, false),
+            None => (Some(0), true),
+        };
+        let number = logged.map_or(at_ms, |logged| logged.number);
+        let change = None;
+        log.note(PurgeLogEntry {
+            at_ms,
+            kind,
+            what,
+            soft,
+            by,
+            is_anonymous,
+            number,
+            pages,
+            at_least,
+            change,
+        });
+    }
 }
 
 /// Returns the time since which a soft purge makes pages stale, in milliseconds of the process clock. It is one second

@@ -35,17 +35,19 @@ pub struct ZonePurge {
     pub targets: Vec<PurgeTarget>,
     /// Cache keys whose pages are purged in addition to those of `targets`; empty if the target is not exact.
     pub keys: Vec<Vec<u8>>,
+    /// True if a client without permission to purge caused the purge: an invalidation after an unsafe method.
+    pub is_anonymous: bool,
 }
 
 /// Version of the binary form.
 const VERSION: u8 = 1;
 
-/// Binary form: the version, a byte for the effect, the number of targets and of keys, then each target as an encoded
+/// Binary form: the version, a byte for the effect, 1 for a purge by an anonymous client and 0 otherwise, the number of targets and of keys, then each target as an encoded
 /// [`PurgeCommand`] and each key after its length. Numbers have 32 bits, little-endian.
 impl ZonePurge {
     /// Creates a purge of one target.
     pub fn of(target: PurgeTarget, effect: PurgeEffect) -> Self {
-        Self { effect, targets: vec![target], keys: Vec::new() }
+        Self { effect, targets: vec![target], keys: Vec::new(), is_anonymous: false }
     }
 
     /// Returns true if all covered pages are found by labels (hashes) or cache keys; otherwise the purge covers all
@@ -71,7 +73,7 @@ impl ZonePurge {
             PurgeEffect::MakeStale => 1,
             PurgeEffect::Invalidate => 2,
         };
-        let mut out = vec![VERSION, effect];
+        let mut out = vec![VERSION, effect, u8::from(self.is_anonymous)];
         out.extend_from_slice(&(self.targets.len() as u32).to_le_bytes());
         out.extend_from_slice(&(self.keys.len() as u32).to_le_bytes());
         for target in &self.targets {
@@ -86,7 +88,7 @@ impl ZonePurge {
     /// Parses the binary form; `None` if `bytes` are damaged, of another version, or a purge that no node sends (for
     /// example of an inexact target with further ones).
     pub fn decode(bytes: &[u8]) -> Option<ZonePurge> {
-        let ([VERSION, effect], rest) = bytes.split_first_chunk()? else { return None };
+        let ([VERSION, effect, is_anonymous @ 0..=1], rest) = bytes.split_first_chunk()? else { return None };
         let effect = match effect {
             0 => PurgeEffect::Remove,
             1 => PurgeEffect::MakeStale,
@@ -101,7 +103,7 @@ impl ZonePurge {
         let keys = (0..u32::from_le_bytes(*keys))
             .map(|_| take(&mut rest).map(<[u8]>::to_vec))
             .collect::<Option<_>>()?;
-        let purge = ZonePurge { effect, targets, keys };
+        let purge = ZonePurge { effect, targets, keys, is_anonymous: *is_anonymous == 1 };
         let is_valid = purge.is_exact() || (purge.targets.len() == 1 && purge.keys.is_empty());
         (rest.is_empty() && is_valid).then_some(purge)
     }
@@ -131,13 +133,19 @@ mod tests {
             effect: PurgeEffect::MakeStale,
             targets: vec![url.clone(), PurgeTarget::Tags(Tags::parse(b"p1 p2"))],
             keys: vec![b"key".to_vec(), Vec::new()],
+            is_anonymous: false,
         };
         vec![
             several,
             ZonePurge::of(url, PurgeEffect::Invalidate),
             ZonePurge::of(PurgeTarget::regex(None, b"^/a").expect("short"), PurgeEffect::Remove),
             ZonePurge::of(PurgeTarget::All, PurgeEffect::MakeStale),
-            ZonePurge { effect: PurgeEffect::Invalidate, targets: Vec::new(), keys: vec![b"k".to_vec()] },
+            ZonePurge {
+                effect: PurgeEffect::Invalidate,
+                targets: Vec::new(),
+                keys: vec![b"k".to_vec()],
+                is_anonymous: true,
+            },
         ]
     }
 

@@ -1,11 +1,15 @@
 //! Log of a zone's last purges, and of changes that no purge announced, for administrators.
 
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Maximum number of purges in the log shown to administrators; the oldest are dropped.
+/// Maximum number of entries in the log shown to administrators, without those of anonymous clients; the oldest are
+/// dropped.
 const MAX_ENTRIES: usize = 1000;
+/// Maximum number of entries that anonymous clients caused. They do not displace others.
+const MAX_ANONYMOUS: usize = 100;
 /// Maximum length of the description of the purged pages in an entry of the purge log, in bytes.
 const MAX_TEXT_LEN: usize = 500;
 
@@ -51,7 +55,10 @@ pub struct PurgeLogEntry {
     pub soft: bool,
     /// Source of the purge request.
     pub by: PurgeSource,
-    /// Number of the purge in the zone's sequence; for a change without a purge, its time in milliseconds.
+    /// Set if a client without permission to purge caused it: an invalidation after an unsafe method.
+    pub is_anonymous: bool,
+    /// Number of the purge in the zone's sequence. For a change without a purge, and for a purge that could not be saved,
+    /// its time in milliseconds.
     pub number: u64,
     /// Number of pages that the purge covered; `None` while they are still being counted.
     pub pages: Option<u64>,
@@ -75,38 +82,58 @@ pub struct TextChange {
 }
 
 /// Last purges of a zone, and changes without a purge, shown to administrators. Readers refer to an entry by its
-/// position among all entries ever recorded, from 1 on.
-#[derive(Debug, Default)]
-pub struct PurgeLog(Mutex<PurgeLogState>);
+/// position among all entries ever recorded, from 1 on. Clones refer to the same log.
+#[derive(Clone, Debug, Default)]
+pub struct PurgeLog(Arc<Mutex<PurgeLogState>>);
 
 #[derive(Debug, Default)]
 struct PurgeLogState {
     /// Number of entries recorded so far, including those that the log has dropped.
     total: u64,
-    last: VecDeque<PurgeLogEntry>,
+    /// Entries with their positions, in ascending order.
+    last: VecDeque<(u64, PurgeLogEntry)>,
+    /// Number of entries in `last` that anonymous clients caused.
+    anonymous: usize,
+}
+
+impl PurgeLogState {
+    /// Adds an entry, and drops the oldest of its kind if there are too many.
+    fn push(&mut self, entry: PurgeLogEntry) {
+        let is_anonymous = entry.is_anonymous;
+        let (count, max) = if is_anonymous {
+            (self.anonymous, MAX_ANONYMOUS)
+        } else {
+            (self.last.len() - self.anonymous, MAX_ENTRIES)
+        };
+        if count == max
+            && let Some(oldest) = self.last.iter().position(|(_, other)| other.is_anonymous == is_anonymous)
+        {
+            self.last.remove(oldest);
+        } else {
+            self.anonymous += usize::from(is_anonymous);
+        }
+        self.total += 1;
+        self.last.push_back((self.total, entry));
+    }
 }
 
 impl PurgeLog {
-    /// Records a purge, or a change without a purge, and drops the oldest entry if the log is full.
+    /// Records a purge, or a change without a purge. If the log is full, drops the oldest entry; of those that anonymous
+    /// clients caused, at most 100 remain.
     pub fn note(&self, mut note: PurgeLogEntry) {
         if note.what.len() > MAX_TEXT_LEN {
             let end = (0..=MAX_TEXT_LEN).rev().find(|at| note.what.is_char_boundary(*at)).unwrap_or(0);
             note.what.truncate(end);
             note.what.push_str("...");
         }
-        let mut notes = self.0.lock();
-        if notes.last.len() == MAX_ENTRIES {
-            notes.last.pop_front();
-        }
-        notes.total += 1;
-        notes.last.push_back(note);
+        self.0.lock().push(note);
     }
 
     /// Records the number of pages of a purge, once they are counted, if the log still contains the purge. `number` is
     /// its number in the zone's sequence.
     pub fn end(&self, number: u64, pages: u64) {
         let mut notes = self.0.lock();
-        if let Some(note) = notes.last.iter_mut().rev().find(|note| note.number == number) {
+        if let Some((_, note)) = notes.last.iter_mut().rev().find(|(_, note)| note.number == number) {
             note.pages = Some(pages);
         }
     }
@@ -115,16 +142,16 @@ impl PurgeLog {
     /// none. Changes without a purge do not count.
     pub fn last_at_ms(&self) -> Option<u64> {
         let log = self.0.lock();
-        log.last.iter().rev().find(|purge| purge.by != PurgeSource::Refresh).map(|purge| purge.at_ms)
+        let mut newest = log.last.iter().rev().map(|(_, purge)| purge);
+        newest.find(|purge| purge.by != PurgeSource::Refresh).map(|purge| purge.at_ms)
     }
 
     /// Returns the number of entries recorded so far, and the entries after the first `noted`, oldest first, without
     /// those that the log has dropped.
     pub fn after(&self, noted: u64) -> (u64, Vec<PurgeLogEntry>) {
         let notes = self.0.lock();
-        let news =
-            usize::try_from(notes.total.saturating_sub(noted)).unwrap_or(MAX_ENTRIES).min(notes.last.len());
-        (notes.total, notes.last.iter().skip(notes.last.len() - news).cloned().collect())
+        let first = notes.last.partition_point(|(position, _)| *position <= noted);
+        (notes.total, notes.last.iter().skip(first).map(|(_, note)| note.clone()).collect())
     }
 }
 
@@ -139,6 +166,7 @@ mod tests {
             what: "é".repeat(400),
             soft: false,
             by: PurgeSource::Request,
+            is_anonymous: false,
             number,
             pages: None,
             at_least: false,
@@ -161,5 +189,20 @@ mod tests {
         assert_eq!(log.last_at_ms(), Some(1005));
         log.note(PurgeLogEntry { by: PurgeSource::Refresh, ..note(2000) });
         assert_eq!(log.last_at_ms(), Some(1005), "not a purge");
+    }
+
+    #[test]
+    fn entries_of_anonymous_clients_displace_only_each_other() {
+        let log = PurgeLog::default();
+        log.note(note(1));
+        (2..=3000).for_each(|number| log.note(PurgeLogEntry { is_anonymous: true, ..note(number) }));
+        let (noted, last) = log.after(0);
+        assert_eq!((noted, last.len(), last[0].number, last[1].number), (3000, 101, 1, 2901));
+        (3001..=4000).for_each(|number| log.note(note(number)));
+        let (_, last) = log.after(0);
+        assert_eq!((last.len(), last[0].number, last[100].number), (1100, 2901, 3001));
+        assert_eq!(log.after(2990).1.len(), 1010);
+        log.note(PurgeLogEntry { is_anonymous: true, ..note(4001) });
+        assert_eq!(log.after(0).1[0].number, 2902);
     }
 }

@@ -4,12 +4,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
 use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
-use myriad_store::page::{
-    PageZone, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts, PurgeSource,
-};
+use myriad_store::page::{PageZone, PublishedPurge, PublisherStatus, PurgePublisher, PurgeSource};
 
 use super::support::{ZONE, is_stale, is_stored, store, zone_of};
-use myriad_admin::purge::{PurgeResult, begin_all, begin_in, finish, invalidate, remove_key, run};
+use myriad_admin::purge::{PurgeResult, begin, begin_all, begin_in, finish, invalidate, remove_key, run};
 use myriad_serve::testing::{TestSite, block_on};
 
 fn zone() -> Arc<PageZone> {
@@ -45,8 +43,8 @@ fn purge_of_a_key_takes_the_page_of_other_codings_too() {
     store(&zone, "/a", ("a.test", "/a"), "");
     store(&zone, "/a\0codings", ("a.test", "/a"), "");
     let command = PurgeCommand::hard(PurgeTarget::Keys(vec![(*b"/a").into()]));
-    let begun = begin_in(&zone, &command, &[]).expect("a purge");
-    let made = block_on(begun.finish(PurgeSource::Request)).expect("a purge");
+    let begun = begin_in(&zone, &command, &[], PurgeSource::Request).expect("a purge");
+    let made = block_on(begun.finish()).expect("a purge");
     assert_eq!(made.outcome, PurgeResult::Done(2));
     assert!(!is_stored(&zone, "/a\0codings"));
 }
@@ -63,7 +61,7 @@ fn purges_from_one_origin_response_each_run_in_own_mode() {
         PurgeCommand::hard(PurgeTarget::Host((*b"c.test").into())),
     ];
     let begun = begin_all(&zone, &commands).expect("purges");
-    block_on(finish(begun, PurgeSource::Origin)).expect("purges");
+    block_on(finish(begun)).expect("purges");
     assert!(is_stored(&zone, "/a") && is_stale(&zone, "/a"));
     assert!(!is_stored(&zone, "/b") && !is_stored(&zone, "/c"));
 }
@@ -93,7 +91,7 @@ impl PurgePublisher for CountingPublisher {
         let saved = self.saved.clone();
         Some(PublishedPurge {
             saved: Box::new(move |is_saved| saved.send(is_saved).expect("the test waits")),
-            receipts: Box::pin(async { PurgeReceipts::default() }),
+            receipts: Box::pin(std::future::pending()),
         })
     }
 
@@ -120,7 +118,7 @@ fn begun_purge_is_in_effect_published_and_saved_although_nothing_waits_for_it() 
         store(&zone, key, ("a.test", key), "");
     }
     let command = PurgeCommand::hard(PurgeTarget::Keys(vec![(*b"/a").into()]));
-    drop(begin_in(&zone, &command, &[]).expect("a purge"));
+    drop(begin_in(&zone, &command, &[], PurgeSource::Request).expect("a purge"));
     assert_eq!(publisher.published.load(Ordering::Relaxed), 1);
     assert!(!is_stored(&zone, "/a"));
     remove_key(&zone, b"/b".to_vec()).expect("a removal");
@@ -128,7 +126,7 @@ fn begun_purge_is_in_effect_published_and_saved_although_nothing_waits_for_it() 
     assert!(!is_stored(&zone, "/b"));
     assert_eq!((results.recv(), results.recv()), (Ok(true), Ok(true)));
     let pattern = PurgeCommand::hard(PurgeTarget::regex(None, b"(").expect("short"));
-    assert!(begin_in(&zone, &pattern, &[]).is_err());
+    assert!(begin_in(&zone, &pattern, &[], PurgeSource::Request).is_err());
     assert_eq!(publisher.published.load(Ordering::Relaxed), 2, "a refused purge is not published");
 }
 
@@ -141,4 +139,40 @@ fn purge_that_the_cluster_does_not_receive_fails() {
     let result = block_on(run(&[zone], &PurgeCommand::hard(PurgeTarget::All), &[], PurgeSource::Request));
     let text = result.err().map(|error| error.to_string()).unwrap_or_default();
     assert!(text.contains("only on this node"), "{text}");
+}
+
+#[test]
+fn begun_purge_is_listed_although_nothing_waits_for_it_or_a_later_one_of_its_request_fails() {
+    let zone = zone();
+    let listed = || zone.purges.after(0).1.iter().map(|purge| purge.what.clone()).collect::<Vec<_>>();
+    let command = |target: &[u8]| PurgeCommand::hard(PurgeTarget::url(target).expect("a URL"));
+    drop(begin_in(&zone, &command(b"a.test/a"), &[], PurgeSource::Request).expect("a purge"));
+    let first = listed();
+    assert_eq!(first.len(), 1, "{first:?}");
+    let invalid = PurgeCommand::hard(PurgeTarget::regex(None, b"(").expect("short"));
+    let commands = [command(b"a.test/b"), invalid];
+    assert!(begin(&[Arc::clone(&zone)], &commands, &[], PurgeSource::Request).is_err());
+    assert_eq!(listed().len(), 2);
+
+    let (saved, _results) = mpsc::channel();
+    *zone.publisher.lock() =
+        Some(Arc::new(CountingPublisher { published: AtomicUsize::new(0), saved, is_closed: true }));
+    assert!(begin_in(&zone, &command(b"a.test/c"), &[], PurgeSource::Request).is_err());
+    assert_eq!(listed().len(), 3, "the purge is in effect on this node");
+}
+
+#[test]
+fn invalidations_by_visitors_do_not_displace_purges_of_administrators() {
+    let zone = zone();
+    let command = PurgeCommand::hard(PurgeTarget::Host((*b"a.test").into()));
+    block_on(run(&[Arc::clone(&zone)], &command, &[], PurgeSource::Administrator)).expect("a purge");
+    for _ in 0..1500 {
+        store(&zone, "/a", ("a.test", "/a"), "");
+        block_on(invalidate(&zone, vec![PurgeTarget::url(b"a.test/a").expect("a URL")])).expect("a purge");
+    }
+    let (noted, listed) = zone.purges.after(0);
+    assert_eq!((noted, listed[0].by), (1501, PurgeSource::Administrator));
+    assert!(listed[1..].iter().all(|purge| purge.is_anonymous));
+    block_on(invalidate(&zone, vec![PurgeTarget::url(b"a.test/b").expect("a URL")])).expect("a purge");
+    assert_eq!(zone.purges.after(0).0, noted, "no page was affected");
 }

@@ -14,8 +14,8 @@ fn page_is_purged_by_url_that_client_sent() {
     let zone = site.zone();
     let mut purged = |url: &str| {
         let command = PurgeCommand::hard(PurgeTarget::url(url.as_bytes()).expect("a URL"));
-        let begun = begin_in(&zone, &command, &[]).expect("a purge");
-        site.run(begun.finish(PurgeSource::Request)).expect("a purge").outcome
+        let begun = begin_in(&zone, &command, &[], PurgeSource::Request).expect("a purge");
+        site.run(begun.finish()).expect("a purge").outcome
     };
     assert_eq!(purged("localhost/index.php"), PurgeResult::Done(0));
     assert_eq!(purged("localhost/b"), PurgeResult::Done(0));

@@ -141,14 +141,14 @@ impl PurgeFuture {
         Ok(self)
     }
 
-    /// Calls `observer` once the purge survives a crash (with true), or could not be logged (with false). The call
-    /// happens also if this future is dropped before, on another thread. `observer` must not block.
-    pub fn observe(&self, observer: impl FnOnce(bool) + Send + 'static) {
+    /// Calls `observer` once the purge survives a crash (with its result), or could not be logged (with `None`). The call
+    /// happens also if this future is dropped before, on another thread. `observer` must not block. A second observer
+    /// replaces the first one if that was not called.
+    pub fn observe(&self, observer: impl FnOnce(Option<LoggedPurge>) + Send + 'static) {
+        let logged = |end: Option<&Result<LoggedPurge, PurgeError>>| end?.as_ref().ok().copied();
         match &self.0 {
-            PurgeFutureState::Done(end) => observer(matches!(end, Some(Ok(_)))),
-            PurgeFutureState::Waiting(ticket) => {
-                ticket.observe(move |end| observer(matches!(end, Some(Ok(_)))));
-            }
+            PurgeFutureState::Done(end) => observer(logged(end.as_ref())),
+            PurgeFutureState::Waiting(ticket) => ticket.observe(move |end| observer(logged(end))),
         }
     }
 }
