@@ -15,7 +15,7 @@ use myriad_cluster::node::{
 use myriad_cluster::record::{ClusterSecret, NameError, NodeName, StartId};
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_store::page::PageZone;
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::driver::{DriverResources, drive};
 use super::input::{Input, clock_ms};
@@ -24,7 +24,7 @@ use super::position_file::{PositionFile, StoredPosition};
 use super::publisher::NodeHandle;
 use super::settings::PartitionPolicy;
 use super::start_state::StartState;
-use super::zones::{ClusterZones, expire, identity};
+use super::zones::{ClusterZones, identity};
 use crate::admin::block_on;
 
 /// Maximum time that a stopping process waits for the node to stop.
@@ -32,12 +32,11 @@ const STOP_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Node that can be started without a possible failure: its thread exists, and waits.
 pub(super) struct PreparedNode {
-    options: Arc<ClusterOptions>,
+    handle: NodeHandle,
     settings: NodeSettings,
     start: StartId,
     seed: u64,
     node: Sender<(ClusterNode, DriverResources)>,
-    inputs: UnboundedSender<Input>,
     thread: JoinHandle<()>,
 }
 
@@ -67,35 +66,39 @@ impl PreparedNode {
         };
         let thread = std::thread::Builder::new().name("cluster".to_owned()).spawn(move || run(queue))?;
         Ok(Self {
-            options: Arc::new(options),
+            handle: NodeHandle { inputs, options: Arc::new(options), last_status: Arc::default() },
             settings,
             start: StartId(random()?),
             seed: u64::from_le_bytes(random()?),
             node,
-            inputs,
             thread,
         })
+    }
+
+    /// Returns the handle for the publisher. The node handles its inputs once it is started.
+    pub(super) fn handle(&self) -> NodeHandle {
+        self.handle.clone()
     }
 
     /// Starts the node, which belongs to the cluster from now on. The position in the purge log is stored in the folder
     /// of the first zone; without a zone, it is not stored. Pages of zones that are not in the position file become
     /// stale. `has_pages` is true if zones have pages in memory.
     pub(super) fn start(self, zones: &Arc<ClusterZones>, has_pages: bool, log: &ErrorLog) -> NodeThread {
-        let Self { options, settings, start, seed, node, inputs, thread } = self;
+        let Self { handle, settings, start, seed, node, thread } = self;
+        let options = Arc::clone(&handle.options);
         let all = zones.all();
         let stored = read_position(&all, &options.name, log);
         if let Some(stored) = &stored {
             let is_stored = |zone: &PageZone| stored.zones.contains(&identity(zone));
             let missed = all.iter().filter(|zone| !is_stored(zone));
             for zone in missed.filter(|zone| has_pages || has_files(&zone.folder.path)) {
-                block_on(expire(zone, log));
+                block_on(zones.expire_missed(zone, log));
             }
         }
         let has_pages = has_pages || all.iter().any(|zone| has_files(&zone.folder.path));
         let stored = stored.map(|stored| stored.position);
         let start = NodeStart { start, boot: boot_id(), stored, has_pages, seed };
         let start_state = Arc::new(StartState::default());
-        let handle = NodeHandle { inputs, options: Arc::clone(&options), last_status: Arc::default() };
         let resources = DriverResources {
             options,
             zones: Arc::clone(zones),

@@ -32,22 +32,19 @@ struct PublisherState {
 }
 
 /// ```text
-///   Absent ── start ──> Running ── suspend ──> Absent
-///     └──────── close ──────┴─────────────────────> Closed
+///   Closed ── prepare ──> Absent ── start ──> Running
+///     ^                    │  ^── suspend ──────┤
+///     └────── close ───────┴────────────────────┘
 /// ```
+#[derive(Default)]
 enum CurrentNode {
-    /// No node is running. The next one receives these inputs.
+    /// No node is running. The next one, which is prepared, receives these inputs.
     Absent(Vec<Input>),
     /// The node receives its inputs at the current handle.
     Running,
-    /// The server is shutting down: no node will follow.
+    /// The server has no cluster or is shutting down: no node is prepared.
+    #[default]
     Closed,
-}
-
-impl Default for CurrentNode {
-    fn default() -> Self {
-        Self::Absent(Vec::new())
-    }
 }
 
 /// Handle of a running node.
@@ -72,6 +69,13 @@ impl PublisherState {
 }
 
 impl ClusterPublisher {
+    /// Stores purges from now on for the first node of a cluster, which has this handle.
+    pub(super) fn prepare(&self, handle: NodeHandle) {
+        let mut state = self.0.lock();
+        state.node = CurrentNode::Absent(Vec::new());
+        state.handle = Some(handle);
+    }
+
     /// Sends purges to this node from now on, beginning with those that were published since the last one was
     /// suspended.
     pub(super) fn start(&self, handle: NodeHandle) {
@@ -85,12 +89,15 @@ impl ClusterPublisher {
         state.handle = Some(handle);
     }
 
-    /// Stores purges from now on for the next node. The current node has received all earlier ones.
+    /// Stores purges from now on for the next node. A node that runs has received all earlier ones.
     pub(super) fn suspend(&self) {
-        self.0.lock().node = CurrentNode::default();
+        let mut state = self.0.lock();
+        if matches!(state.node, CurrentNode::Running) {
+            state.node = CurrentNode::Absent(Vec::new());
+        }
     }
 
-    /// Refuses purges from now on. The current node has received all earlier ones.
+    /// Refuses purges from now on. A node that runs has received all earlier ones; otherwise, those that wait are dropped.
     pub(super) fn close(&self) {
         self.0.lock().node = CurrentNode::Closed;
     }
@@ -235,5 +242,17 @@ mod tests {
         publisher.close();
         assert!(publisher.publish("d", Vec::new()).is_none());
         assert_eq!(received(&mut second_queue), (vec!["b".to_owned(), "c".to_owned()], 1));
+    }
+
+    #[test]
+    fn purge_before_the_start_of_the_first_node_is_sent_by_it() {
+        let publisher = ClusterPublisher::default();
+        assert!(publisher.publish("a", Vec::new()).is_none(), "no node is prepared");
+        let (first, mut queue) = node();
+        publisher.prepare(first.clone());
+        assert!(publisher.publish("b", Vec::new()).is_some());
+        publisher.suspend();
+        publisher.start(first);
+        assert_eq!(received(&mut queue), (vec!["b".to_owned()], 0));
     }
 }

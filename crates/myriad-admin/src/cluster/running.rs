@@ -10,7 +10,7 @@ use myriad_store::page::{PageZone, PurgePublisher};
 use super::node_thread::{NodeThread, PreparedNode};
 use super::options::ClusterOptions;
 use super::publisher::ClusterPublisher;
-use super::zones::{ClusterZones, expire};
+use super::zones::ClusterZones;
 use crate::admin::block_on;
 
 /// Maximum time for the start of the node.
@@ -32,6 +32,8 @@ pub struct PreparedCluster {
     next: Vec<Arc<PageZone>>,
     /// New zones, which already take part.
     added: Vec<Arc<PageZone>>,
+    /// Publisher that stores the purges of the zones for the first node; `None` if a node was running.
+    first: Option<Arc<ClusterPublisher>>,
     node: PreparedChange,
     log: ErrorLog,
 }
@@ -48,8 +50,8 @@ enum PreparedChange {
 
 impl RunningCluster {
     /// Prepares a node with these options for `zones`, whose purges it will exchange. Zones that are new take part from
-    /// now on, and if they may have pages that missed purges, their pages are stale. Without options, prepares the end
-    /// of the node.
+    /// now on, and if they may have pages that missed purges, their pages are stale. If no node is running, the new one
+    /// sends the purges of its zones from now on, once it is started. Without options, prepares the end of the node.
     ///
     /// # Errors
     /// Returns an error if a name is invalid, or the thread of the node cannot be started.
@@ -68,14 +70,20 @@ impl RunningCluster {
             Some(options) => PreparedChange::Start(Box::new(PreparedNode::new(options)?)),
         };
         let added = self.zones.add(&zones);
-        // Without a node, no zone has taken part: the new node compares its zones with those of the position file.
+        let mut first = None;
         if self.node.is_some() {
             self.include(&added);
             for zone in &added {
-                block_on(expire(zone, log));
+                block_on(self.zones.expire_missed(zone, log));
             }
+        } else if let PreparedChange::Start(node) = &node {
+            // No zone has taken part: the new node compares its zones with those of the position file.
+            self.publisher.prepare(node.handle());
+            self.include(&added);
+            first = Some(Arc::clone(&self.publisher));
         }
-        Ok(PreparedCluster { zones: Arc::clone(&self.zones), next: zones, added, node, log: log.clone() })
+        let (zones, next) = (Arc::clone(&self.zones), zones);
+        Ok(PreparedCluster { zones, next, added, first, node, log: log.clone() })
     }
 
     /// Completes a change. If a node starts, waits for at most ten seconds until it has executed the purges that it
@@ -83,11 +91,12 @@ impl RunningCluster {
     /// pages in memory.
     pub fn apply(&mut self, mut prepared: PreparedCluster, is_reload: bool) {
         prepared.added.clear();
+        prepared.first = None;
         exclude(&self.zones.set(std::mem::take(&mut prepared.next)));
         match std::mem::replace(&mut prepared.node, PreparedChange::Keep) {
             PreparedChange::Keep => {}
             PreparedChange::Stop => {
-                self.publisher.suspend();
+                self.publisher.close();
                 self.stop_node(true);
             }
             PreparedChange::Start(node) => {
@@ -133,6 +142,9 @@ impl Drop for PreparedCluster {
     fn drop(&mut self) {
         self.zones.remove(&self.added);
         exclude(&self.added);
+        if let Some(publisher) = &self.first {
+            publisher.close();
+        }
     }
 }
 
@@ -140,5 +152,80 @@ impl Drop for PreparedCluster {
 fn exclude(zones: &[Arc<PageZone>]) {
     for zone in zones {
         zone.publisher.lock().take();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::settings::PartitionPolicy;
+    use crate::purge::{PurgeFailure, begin_invalidation};
+    use myriad_policy::PurgeTarget;
+    use myriad_store::page::{PageFolder, PurgeSource};
+    use myriad_store::{Zone, ZoneLimits};
+
+    /// Returns options of a node that cannot connect.
+    fn options(node: &str) -> ClusterOptions {
+        ClusterOptions {
+            name: "shop".to_owned(),
+            node: node.to_owned(),
+            hostname: String::new(),
+            servers: Vec::new(),
+            credentials: None,
+            sentinel_password: None,
+            trusted_certificates: None,
+            secret: vec![1; 32].into(),
+            partition: PartitionPolicy::Strict,
+            receipt_timeout: Duration::ZERO,
+        }
+    }
+
+    /// Returns a zone whose folder does not exist.
+    fn zone(name: &str) -> Arc<PageZone> {
+        let folder = PageFolder { path: "/nowhere".into(), levels: Vec::new() };
+        Arc::new(PageZone::new(Zone::new(name, ZoneLimits::default()), folder))
+    }
+
+    fn purge(zone: &PageZone) -> Result<(), PurgeFailure> {
+        begin_invalidation(zone, &PurgeTarget::All, PurgeSource::Administrator).map(drop)
+    }
+
+    fn node_of(zone: &PageZone) -> Option<String> {
+        let publisher = zone.publisher.lock().clone();
+        publisher.and_then(|publisher| publisher.status()).map(|status| status.node)
+    }
+
+    #[test]
+    fn purge_between_the_preparation_and_the_start_of_the_first_node_is_sent_by_it() {
+        let log = ErrorLog::new(Vec::new());
+        let (mut cluster, zone) = (RunningCluster::default(), zone("pages"));
+        let prepared = cluster.prepare(Some(options("web1")), vec![Arc::clone(&zone)], &log);
+        purge(&zone).expect("a purge that waits for the node");
+        cluster.apply(prepared.expect("prepared"), true);
+        let status = zone.publisher.lock().clone().and_then(|publisher| publisher.status());
+        assert_eq!(status.map(|status| status.unconfirmed_count), Some(1));
+
+        let publisher = zone.publisher.lock().clone();
+        let prepared = cluster.prepare(None, Vec::new(), &log).expect("prepared");
+        cluster.apply(prepared, true);
+        assert!(zone.publisher.lock().is_none());
+        *zone.publisher.lock() = publisher; // a request that began before the reload
+        assert!(matches!(purge(&zone), Err(PurgeFailure::Unpublished)), "no node will send it");
+    }
+
+    #[test]
+    fn dropped_preparation_changes_nothing() {
+        let log = ErrorLog::new(Vec::new());
+        let (mut cluster, pages, other) = (RunningCluster::default(), zone("pages"), zone("other"));
+        drop(cluster.prepare(Some(options("web1")), vec![Arc::clone(&pages)], &log).expect("prepared"));
+        assert!(pages.publisher.lock().is_none() && cluster.zones.all().is_empty());
+
+        let prepared = cluster.prepare(Some(options("web1")), vec![Arc::clone(&pages)], &log);
+        cluster.apply(prepared.expect("prepared"), false);
+        let zones = vec![Arc::clone(&pages), Arc::clone(&other)];
+        drop(cluster.prepare(Some(options("web2")), zones, &log).expect("prepared"));
+        assert!(other.publisher.lock().is_none() && cluster.zones.all().len() == 1);
+        assert_eq!(node_of(&pages).as_deref(), Some("web1"));
+        purge(&pages).expect("the node continues");
     }
 }

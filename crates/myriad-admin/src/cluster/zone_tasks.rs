@@ -19,6 +19,9 @@ const STRICT_INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum time for the replay of missed purges at the start. After it, all stored pages are stale.
 const REPLAY_TIMEOUT: Duration = Duration::from_secs(3);
 
+/// Interval of attempts to make pages stale durably, after a failure.
+const EXPIRE_AGAIN_MS: u64 = 30_000;
+
 /// Task for the zones of this node.
 pub(super) enum ZoneTask {
     /// Execute purges of other nodes.
@@ -44,11 +47,12 @@ pub(super) async fn run_zone_tasks(
     // `None` until the node has sent its first [`Readiness`], or no task has arrived within [`REPLAY_TIMEOUT`].
     let mut readiness = None;
     let start = clock_ms();
+    let mut expire_again_at = start + EXPIRE_AGAIN_MS;
     loop {
         let limit = match readiness {
             None => Some(REPLAY_TIMEOUT),
             Some(Readiness::StaleBefore(ClockMs::MAX)) => Some(STRICT_INTERVAL),
-            Some(_) => None,
+            Some(_) => zones.has_unexpired().then_some(Duration::from_millis(EXPIRE_AGAIN_MS)),
         };
         match next_task(&mut tasks, limit).await {
             Ok(None) => return,
@@ -70,7 +74,13 @@ pub(super) async fn run_zone_tasks(
             && time > expired_at
         {
             expired_at = clock_ms();
+            // The result is not needed: if this is not saved, a crash has no effect either, because the next start reads the
+            // missed purges, or applies the same rule.
             zones.expire_all(&log).await;
+        }
+        if clock_ms() >= expire_again_at {
+            expire_again_at = clock_ms() + EXPIRE_AGAIN_MS;
+            zones.expire_again(&log).await;
         }
         if readiness.is_some() {
             start_state.set_ready();

@@ -17,12 +17,16 @@ const MAX_COMBINED: usize = 2048;
 
 /// Zones of this node that belong to the cluster.
 #[derive(Default)]
-pub(super) struct ClusterZones(Mutex<Vec<Arc<PageZone>>>);
+pub(super) struct ClusterZones {
+    zones: Mutex<Vec<Arc<PageZone>>>,
+    /// Zones whose pages may have missed purges, and could not be made stale durably.
+    unexpired: Mutex<Vec<Arc<PageZone>>>,
+}
 
 impl ClusterZones {
     /// Replaces the zones, after a reload. Returns those that are no longer part of them.
     pub(super) fn set(&self, zones: Vec<Arc<PageZone>>) -> Vec<Arc<PageZone>> {
-        let mut current = self.0.lock();
+        let mut current = self.zones.lock();
         let mut previous = std::mem::replace(&mut *current, zones);
         previous.retain(|zone| !current.iter().any(|other| Arc::ptr_eq(zone, other)));
         previous
@@ -30,7 +34,7 @@ impl ClusterZones {
 
     /// Adds zones, and returns those that are new.
     pub(super) fn add(&self, zones: &[Arc<PageZone>]) -> Vec<Arc<PageZone>> {
-        let mut current = self.0.lock();
+        let mut current = self.zones.lock();
         let is_new = |zone: &&Arc<PageZone>| !current.iter().any(|other| Arc::ptr_eq(zone, other));
         let added: Vec<_> = zones.iter().filter(is_new).cloned().collect();
         current.extend_from_slice(&added);
@@ -39,16 +43,17 @@ impl ClusterZones {
 
     /// Removes zones.
     pub(super) fn remove(&self, zones: &[Arc<PageZone>]) {
-        self.0.lock().retain(|zone| !zones.iter().any(|other| Arc::ptr_eq(zone, other)));
+        self.zones.lock().retain(|zone| !zones.iter().any(|other| Arc::ptr_eq(zone, other)));
     }
 
     /// Returns all zones.
     pub(super) fn all(&self) -> Vec<Arc<PageZone>> {
-        self.0.lock().clone()
+        self.zones.lock().clone()
     }
 
     /// Returns the position file, with its new contents: that in the folder of the first zone. Without a zone, there is
-    /// no file.
+    /// no file. A zone whose pages may have missed purges is not in it until they are stale durably: the next start makes
+    /// them stale again.
     pub(super) fn stored_position(
         &self,
         cluster: &str,
@@ -56,7 +61,10 @@ impl ClusterZones {
     ) -> (Option<PositionFile>, StoredPosition) {
         let zones = self.all();
         let file = zones.first().map(|zone| PositionFile::within(&zone.folder.path, cluster));
-        (file, StoredPosition { zones: zones.iter().map(|zone| identity(zone)).collect(), position })
+        let unexpired = self.unexpired.lock();
+        let is_expired = |zone: &&Arc<PageZone>| !contains(&unexpired, zone);
+        let stored = zones.iter().filter(is_expired).map(|zone| identity(zone)).collect();
+        (file, StoredPosition { zones: stored, position })
     }
 
     /// Executes purges in their order. Purges of unknown zones have no effect. A purge that cannot be decoded or
@@ -81,8 +89,43 @@ impl ClusterZones {
     pub(super) async fn expire_all(&self, log: &ErrorLog) -> bool {
         let zones = self.all();
         let running = zones.iter().map(async |zone| expire(zone, log).await);
-        join_all(running).await.into_iter().all(|is_saved| is_saved)
+        let is_saved = join_all(running).await.into_iter().all(|is_saved| is_saved);
+        if is_saved {
+            self.unexpired.lock().clear();
+        }
+        is_saved
     }
+
+    /// Makes all pages of a zone stale that may have missed purges. Returns false if this could not be saved, or has
+    /// failed; the zone is then one of [`Self::expire_again`].
+    pub(super) async fn expire_missed(&self, zone: &Arc<PageZone>, log: &ErrorLog) -> bool {
+        let is_saved = expire(zone, log).await;
+        let mut unexpired = self.unexpired.lock();
+        unexpired.retain(|other| !Arc::ptr_eq(zone, other));
+        if !is_saved {
+            unexpired.push(Arc::clone(zone));
+        }
+        is_saved
+    }
+
+    /// Returns true if the pages of a zone could not be made stale durably.
+    pub(super) fn has_unexpired(&self) -> bool {
+        let zones = self.zones.lock();
+        self.unexpired.lock().iter().any(|zone| contains(&zones, zone))
+    }
+
+    /// Makes the pages stale that could not be made stale durably, and forgets zones that no longer belong to the cluster.
+    pub(super) async fn expire_again(&self, log: &ErrorLog) {
+        let zones = self.all();
+        let unexpired = std::mem::take(&mut *self.unexpired.lock());
+        for zone in unexpired.iter().filter(|zone| contains(&zones, zone)) {
+            self.expire_missed(zone, log).await;
+        }
+    }
+}
+
+fn contains(zones: &[Arc<PageZone>], zone: &Arc<PageZone>) -> bool {
+    zones.iter().any(|other| Arc::ptr_eq(other, zone))
 }
 
 /// Returns the text by which position files identify a zone.
@@ -139,7 +182,7 @@ async fn apply_in(zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) ->
 
 /// Makes all pages of a zone stale, because they may have missed purges. Returns false if this could not be saved: the
 /// zone has logged the error of the disk. Another error is logged here.
-pub(super) async fn expire(zone: &PageZone, log: &ErrorLog) -> bool {
+async fn expire(zone: &PageZone, log: &ErrorLog) -> bool {
     let result = expire_zone(zone).await;
     if let Err(error) = &result
         && !matches!(error, PurgeFailure::Unlogged(_))
@@ -192,7 +235,7 @@ mod tests {
             zones.set(vec![Arc::clone(&zone)]);
             let apply = || block_on(zones.apply(&[purge_of_all()], &log));
             if is_saved {
-                // Until the folder is opened on another thread, nothing can be saved.
+                // The folder is opened on another thread; purges before that cannot be saved.
                 while !apply() {
                     std::thread::yield_now();
                 }
@@ -201,7 +244,27 @@ mod tests {
             let listed = zone.purges.after(0).0;
             assert_eq!(block_on(zones.expire_all(&log)), is_saved, "{blocker}");
             assert_eq!(zone.purges.after(0).0, listed, "this is not a purge");
+            assert_eq!(block_on(zones.expire_missed(&zone, &log)), is_saved, "{blocker}");
+            block_on(zones.expire_again(&log));
+            assert_eq!(zones.has_unexpired(), !is_saved, "{blocker}");
+            let stored = zones.stored_position("shop", Vec::new()).1.zones;
+            assert_eq!(stored.len(), usize::from(is_saved), "the next start makes the pages stale again");
             fs::remove_dir_all(&path).expect("removed");
+        }
+    }
+
+    #[test]
+    fn purge_by_an_anonymous_client_of_another_node_is_listed_only_if_it_affected_a_page() {
+        let folder = PageFolder { path: "/nowhere".into(), levels: Vec::new() };
+        let zone = Arc::new(PageZone::new(Zone::new("pages", ZoneLimits::default()), folder));
+        let (zones, log) = (ClusterZones::default(), ErrorLog::new(Vec::new()));
+        zones.set(vec![Arc::clone(&zone)]);
+        for (is_anonymous, listed) in [(true, 0), (false, 1)] {
+            let target = PurgeTarget::url(b"a.test/").expect("a URL");
+            let purge = ZonePurge { is_anonymous, ..ZonePurge::of(target, PurgeEffect::Invalidate) };
+            let purge = ClusterPurge { body: purge.encode(), ..purge_of_all() };
+            assert!(block_on(zones.apply(&[purge], &log)));
+            assert_eq!(zone.purges.after(0).0, listed);
         }
     }
 

@@ -155,3 +155,45 @@ fn all_configuration_errors_are_reported() {
     );
     assert_eq!(StartError::from(std::io::Error::other("no threads")).to_string(), "no threads");
 }
+
+/// Returns a configuration with a cluster whose server cannot be reached, and with this zone.
+#[cfg(feature = "cluster")]
+fn clustered(folder: &Path, node: &str, zone: &str) -> Model {
+    let secret = folder.join("secret");
+    let secret = secret.display();
+    model(&format!(
+        "cluster shop {{ server redis://127.0.0.1:1; secret_file {secret}; node {node}; receipt_timeout 0; }}
+         proxy_cache_path /dev/null/{zone} keys_zone={zone}:1m;
+         server {{ listen 127.0.0.1:1; location / {{ proxy_pass http://127.0.0.1:1; proxy_cache {zone}; }} }}"
+    ))
+}
+
+#[cfg(feature = "cluster")]
+#[test]
+fn reload_that_fails_after_its_preparation_leaves_the_cluster_unchanged() {
+    let folder = std::env::temp_dir().join(format!("myriad-site-cluster-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::write(folder.join("secret"), "a secret of thirty-two characters").expect("written");
+    std::fs::set_permissions(folder.join("secret"), private).expect("permissions");
+    let site = RunningSite::start(&clustered(&folder, "web1", "a"), inherited()).expect("a site");
+    let zone = |name: &str| site.inner.lock().runtime.zones.get(name).map(Arc::clone).expect("a zone");
+    let publisher = zone("a").publisher.lock().clone().expect("a publisher");
+    let node = || publisher.status().map(|status| status.node);
+    assert_eq!(node().as_deref(), Some("web1"));
+
+    // The workers cannot wait for connections at this file.
+    let file = std::fs::File::open("/dev/null").expect("a file").into();
+    let failing = InheritedResources { listeners: vec![("127.0.0.1:1".to_owned(), file)], ..inherited() };
+    let result = site.reload(&clustered(&folder, "web2", "b"), failing, Box::new(|| ()));
+    assert!(matches!(&result, Err(StartError::System(_))), "{result:?}");
+    assert_eq!(node().as_deref(), Some("web1"), "the node continues");
+    assert!(zone("a").publisher.lock().is_some(), "its zone belongs to the cluster");
+
+    site.reload(&clustered(&folder, "web2", "b"), inherited(), Box::new(|| ())).expect("a reload");
+    assert_eq!(node().as_deref(), Some("web2"));
+    assert!(zone("b").publisher.lock().is_some());
+    site.quit();
+    site.wait();
+    std::fs::remove_dir_all(&folder).expect("removed");
+}
