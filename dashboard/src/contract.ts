@@ -106,7 +106,8 @@ export interface Cluster {
     behind_ms: Known;
     position: string | null;
     members: Member[];
-    unconfirmed: { zone: string; age_ms: number; missing: string[] }[];
+    nodes_known: boolean;
+    unconfirmed: { zone: string; age_ms: number; record: string | null; missing: string[] }[];
     unconfirmed_count: number;
     counters: Record<string, number>;
 }

@@ -296,6 +296,26 @@ fn server_that_loses_its_data_makes_no_cache_stale_and_loses_no_purge() {
 }
 
 #[test]
+fn answer_of_a_node_that_has_never_reached_the_server_names_no_number_of_nodes() {
+    let (mut redis, origin) = (Redis::start(), Origin::start(page));
+    redis.kill();
+    let node = start_node(&redis, &origin, "web1", "");
+    let answer = node.fetch(&Request::new("PURGE", "/a"));
+    let receipts = answer.field("cache-purge-cluster").expect("receipts").to_owned();
+    assert!(receipts.starts_with("applied on 1 node in "), "{receipts}");
+    assert!(receipts.contains("; the other nodes are not known"), "{receipts}");
+    assert!(receipts.ends_with("is sent to the other nodes later"), "{receipts}");
+    assert!(status(&node).contains("other nodes are not known"), "{}", status(&node));
+    let unsent = cluster_command(&node, &["cluster", "purges"]);
+    assert!(unsent.contains("not in the log"), "{unsent}");
+    redis.start_again();
+    wait_for("the list of nodes", || status(&node).contains("1 of 1 nodes active"));
+    wait_for("the log", || cluster_command(&node, &["cluster", "purges"]).is_empty());
+    let text = cluster_command(&node, &["purge", "--all"]);
+    assert!(text.contains("applied on 1 of 1 node in "), "{text}");
+}
+
+#[test]
 fn strict_node_uses_no_stored_page_while_purges_may_be_missing() {
     let (mut redis, origin) = (Redis::start(), Origin::start(page));
     let node = start_node(&redis, &origin, "web1", "partition strict;");

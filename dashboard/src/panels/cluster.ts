@@ -39,11 +39,13 @@ function purges(told: Cluster): string {
     const sentences = [`Purges: ${counted("purges_sent")} sent, ${counted("purges_received")} received.`];
     const oldest = told.unconfirmed[0];
     if (oldest) {
-        // Before the log has the purge, it is not known which nodes must confirm it.
-        const names = oldest.missing.slice(0, MOST_NAMES).join(", ") || "not sent yet";
-        const more = oldest.missing.length > MOST_NAMES ? ", …" : "";
+        // Without missing nodes, the purge is confirmed once it is saved on this node.
+        const missing = oldest.missing.slice(0, MOST_NAMES).join(", ") || "not saved yet";
+        const names = oldest.record === null ? "not sent yet" : missing;
+        const more = oldest.record !== null && oldest.missing.length > MOST_NAMES ? ", …" : "";
         sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}.`);
     }
+    if (!told.nodes_known) sentences.push("The other nodes are not known, because their list could not be read from Valkey.");
     if (!told.serves_stored_pages) sentences.push("Stored pages that may have missed a purge are stale.");
     return sentences.join(" ");
 }

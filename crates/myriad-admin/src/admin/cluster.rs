@@ -55,6 +55,7 @@ pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
         serves_stored_pages: status.serves_stored_pages,
         behind_ms: status.behind_ms,
         position: status.position,
+        nodes_known: status.are_nodes_known,
         members: status.members.into_iter().map(member).collect(),
         unconfirmed: status.unconfirmed.into_iter().map(purge).collect(),
         unconfirmed_count: status.unconfirmed_count,

@@ -110,6 +110,8 @@ impl Administrator {
         let cluster = receipts.map(|receipts| ReceiptsReport {
             applied: receipts.applied.iter().cloned().collect(),
             missing: receipts.missing.iter().cloned().collect(),
+            nodes_known: receipts.are_nodes_known,
+            sent: receipts.is_sent,
             ms: receipts.elapsed.as_millis() as u64,
             text: receipts.to_string(),
         });

@@ -175,6 +175,8 @@ fn receipts(own_node: &str, answer: &PurgeAnswer) -> PurgeReceipts {
     PurgeReceipts {
         applied,
         missing: answer.missing.iter().map(|missing| missing.node.to_string()).collect(),
+        are_nodes_known: answer.members_known,
+        is_sent: answer.is_in_log,
         elapsed: Duration::from_millis(answer.elapsed_ms),
     }
 }
@@ -187,6 +189,8 @@ fn no_receipts(handle: &NodeHandle) -> PurgeReceipts {
     PurgeReceipts {
         applied: BTreeSet::from([handle.options.node.clone()]),
         missing: members.map(|member| member.node.to_string()).collect(),
+        are_nodes_known: status.as_ref().is_some_and(|status| status.members_known),
+        is_sent: false,
         elapsed: Duration::ZERO,
     }
 }

@@ -23,6 +23,7 @@ pub(super) fn publisher_status(options: &ClusterOptions, node: &NodeStatus) -> P
         serves_stored_pages: node.readiness == Readiness::Serving,
         behind_ms: node.behind_ms,
         position: node.applied.map(|id| id.to_string()),
+        are_nodes_known: node.members_known,
         members: node.members.iter().map(member).collect(),
         unconfirmed: node.pending.iter().map(unconfirmed).collect(),
         unconfirmed_count: node.pending_count as u64,

@@ -26,6 +26,8 @@ pub struct ClusterReport {
     /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None`
     /// before the first.
     pub position: Option<String>,
+    /// True if this node has read the list of the cluster's nodes since its start; false if `members` may lack nodes.
+    pub nodes_known: bool,
     /// Other nodes of the cluster, in the order of their names.
     pub members: Vec<MemberReport>,
     /// Purges of this node without all receipts, oldest first; at most 100.

@@ -361,6 +361,10 @@ pub struct ReceiptsReport {
     pub applied: Vec<String>,
     /// Names of the nodes that have not confirmed the purge.
     pub missing: Vec<String>,
+    /// True if this node has read the list of the cluster's nodes since its start; false if `missing` may lack nodes.
+    pub nodes_known: bool,
+    /// True if the purge is in the cluster's log of purges; false if this node sends it later.
+    pub sent: bool,
     /// Time from the purge on this node until the last receipt arrived or the waiting time had passed, in milliseconds.
     pub ms: u64,
     /// The receipts as a phrase, such as `applied on 3 of 3 nodes in 4 ms`.

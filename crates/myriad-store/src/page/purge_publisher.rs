@@ -24,7 +24,8 @@ pub trait PurgePublisher: Send + Sync {
     /// running joins again.
     ///
     /// # Errors
-    /// Returns a text for the administrator if `node` is not a valid name.
+    /// Returns a text for the administrator if `node` is not a valid name or not another node of the cluster, or if this
+    /// node does not reply within two seconds.
     fn forget_node(&self, node: &str) -> Result<(), String>;
 }
 
@@ -45,6 +46,8 @@ pub struct PublisherStatus {
     /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None` if
     /// no such record is known.
     pub position: Option<String>,
+    /// True if this node has read the list of the cluster's nodes since its start; false if `members` may lack nodes.
+    pub are_nodes_known: bool,
     /// Other nodes, in the order of their names.
     pub members: Vec<ClusterMember>,
     /// Purges of this node without all receipts, oldest first; at most 100.
@@ -99,12 +102,16 @@ pub struct PublishedPurge {
 pub type ReceiptsFuture = Pin<Box<dyn Future<Output = PurgeReceipts> + Send>>;
 
 /// Nodes of a cluster that have confirmed a purge, and nodes that have not.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PurgeReceipts {
     /// Names of the nodes on which the purge is in effect, including this node.
     pub applied: BTreeSet<String>,
     /// Names of the nodes of the cluster that have not confirmed the purge.
     pub missing: BTreeSet<String>,
+    /// True if this node has read the list of the cluster's nodes since its start. If false, `missing` may lack nodes.
+    pub are_nodes_known: bool,
+    /// True if the purge is in the cluster's log of purges. If false, this node sends it later.
+    pub is_sent: bool,
     /// Time from the publication of the purge until the last receipt arrived or the waiting time had passed.
     pub elapsed: Duration,
 }
@@ -116,23 +123,38 @@ impl PurgeReceipts {
         self.missing.extend(other.missing);
         self.applied.extend(other.applied);
         self.applied.retain(|node| !self.missing.contains(node));
+        self.are_nodes_known &= other.are_nodes_known;
+        self.is_sent &= other.is_sent;
         self.elapsed = self.elapsed.max(other.elapsed);
         self
     }
 }
 
 /// Writes the receipts as a phrase, such as `applied on 3 of 3 nodes in 4 ms` or `applied on 2 of 3 nodes; no receipt
-/// from web3 within 1000 ms`.
+/// from web3 within 1000 ms`. The number of all nodes is written only if it is known.
 impl std::fmt::Display for PurgeReceipts {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let (applied, ms) = (self.applied.len(), self.elapsed.as_millis());
-        let all = applied + self.missing.len();
-        write!(f, "applied on {applied} of {all} node{}", if all == 1 { "" } else { "s" })?;
-        if self.missing.is_empty() {
-            return write!(f, " in {ms} ms");
+        let plural = |count: usize| if count == 1 { "" } else { "s" };
+        if self.are_nodes_known {
+            let all = applied + self.missing.len();
+            write!(f, "applied on {applied} of {all} node{}", plural(all))?;
+        } else {
+            write!(f, "applied on {applied} node{}", plural(applied))?;
         }
-        let missing: Vec<&str> = self.missing.iter().map(String::as_str).collect();
-        write!(f, "; no receipt from {} within {ms} ms", missing.join(", "))
+        if self.missing.is_empty() {
+            write!(f, " in {ms} ms")?;
+        } else {
+            let missing: Vec<&str> = self.missing.iter().map(String::as_str).collect();
+            write!(f, "; no receipt from {} within {ms} ms", missing.join(", "))?;
+        }
+        if !self.are_nodes_known {
+            f.write_str("; the other nodes are not known, because their list could not be read from Valkey")?;
+        }
+        if !self.is_sent {
+            f.write_str("; the purge waits for Valkey and is sent to the other nodes later")?;
+        }
+        Ok(())
     }
 }
 
@@ -142,7 +164,13 @@ mod tests {
 
     fn receipts(applied: &[&str], missing: &[&str], ms: u64) -> PurgeReceipts {
         let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-        PurgeReceipts { applied: names(applied), missing: names(missing), elapsed: Duration::from_millis(ms) }
+        PurgeReceipts {
+            applied: names(applied),
+            missing: names(missing),
+            are_nodes_known: true,
+            is_sent: true,
+            elapsed: Duration::from_millis(ms),
+        }
     }
 
     #[test]
@@ -153,6 +181,25 @@ mod tests {
             receipts(&["a"], &["web2", "web3"], 1000).to_string(),
             "applied on 1 of 3 nodes; no receipt from web2, web3 within 1000 ms"
         );
+    }
+
+    #[test]
+    fn receipts_claim_completeness_only_if_all_nodes_are_known_and_the_purge_is_sent() {
+        let known = receipts(&["a"], &["web2"], 1000);
+        let waiting = PurgeReceipts { is_sent: false, ..known.clone() };
+        assert_eq!(
+            waiting.to_string(),
+            "applied on 1 of 2 nodes; no receipt from web2 within 1000 ms; the purge waits for Valkey and is sent to \
+             the other nodes later"
+        );
+        let alone = PurgeReceipts { are_nodes_known: false, is_sent: false, ..receipts(&["a"], &[], 5) };
+        assert_eq!(
+            alone.to_string(),
+            "applied on 1 node in 5 ms; the other nodes are not known, because their list could not be read from \
+             Valkey; the purge waits for Valkey and is sent to the other nodes later"
+        );
+        let both = known.and(alone);
+        assert!(!both.are_nodes_known && !both.is_sent);
     }
 
     #[test]

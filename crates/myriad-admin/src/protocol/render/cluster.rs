@@ -17,8 +17,13 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     } else {
         "stored pages that may have missed a purge are stale"
     };
+    let activity = if report.nodes_known {
+        format!("{active} of {nodes} nodes active")
+    } else {
+        "other nodes are not known, because their list could not be read from Valkey".to_owned()
+    };
     let mut lines = vec![
-        format!("cluster {}: {active} of {nodes} nodes active", report.cluster),
+        format!("cluster {}: {activity}", report.cluster),
         format!("this node {}: {}, {behind}; {pages}", report.node, report.state.replace('_', " ")),
         format!(
             "purges: {} sent, {} received, {} without all receipts",
@@ -98,6 +103,7 @@ mod tests {
             serves_stored_pages: true,
             behind_ms: Some(200),
             position: Some("0-9".into()),
+            nodes_known: true,
             members: vec![member("web2", "active"), member("web3", "silent")],
             unconfirmed: vec![UnconfirmedPurgeReport {
                 zone: "pages".into(),
@@ -117,6 +123,12 @@ mod tests {
         assert!(lines[1].starts_with("this node web1: connected, up to date "), "{}", lines[1]);
         assert_eq!(lines[2], "purges: 9 sent, 0 received, 1 without all receipts");
         assert_eq!(lines[3], "since the start: partitions: 1");
+    }
+
+    #[test]
+    fn status_counts_no_nodes_before_their_list_was_read() {
+        let lines = cluster(&ClusterReport { nodes_known: false, members: Vec::new(), ..report() });
+        assert!(lines[0].starts_with("cluster shop: other nodes are not known"), "{}", lines[0]);
     }
 
     #[test]
