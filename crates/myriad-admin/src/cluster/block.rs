@@ -49,6 +49,7 @@ pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
     if servers.is_empty() {
         return Err(Diagnostic::error(node.span, "\"cluster\" requires \"server\"").help(SERVER));
     }
+    refuse_unused(&servers, sentinel_password_file.as_ref(), trusted_certificate.as_ref())?;
     let Some(secret_file) = secret_file else {
         return Err(Diagnostic::error(node.span, "\"cluster\" requires \"secret_file\"").help(SECRET));
     };
@@ -65,6 +66,29 @@ pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
         partition: partition.unwrap_or(DEFAULT_PARTITION),
         receipt_timeout_ms: receipt_timeout.unwrap_or(DEFAULT_RECEIPT_TIMEOUT_MS),
     })
+}
+
+/// Returns an error if a file is set that no connection to these servers uses.
+fn refuse_unused(
+    servers: &[ServerUrl],
+    sentinel_password_file: Option<&Text>,
+    trusted_certificate: Option<&Text>,
+) -> Result<(), Diagnostic> {
+    if let Some(file) = sentinel_password_file
+        && servers.iter().all(|server| server.sentinel_master.is_none())
+    {
+        let message = "\"sentinel_password_file\" requires a \"server\" with sentinel:// or sentinels://";
+        return Err(Diagnostic::error(file.span, message)
+            .help("remove the line, or set the password of Valkey with `password_file`"));
+    }
+    if let Some(file) = trusted_certificate
+        && servers.iter().all(|server| !server.tls)
+    {
+        let message = "\"trusted_certificate\" requires a \"server\" with rediss:// or sentinels://";
+        return Err(Diagnostic::error(file.span, message)
+            .help("remove the line, or write `rediss://` or `sentinels://` to connect with TLS"));
+    }
+    Ok(())
 }
 
 /// Parses the value of a line that may occur once.
