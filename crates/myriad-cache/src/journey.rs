@@ -172,7 +172,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
     if !page.is_fresh(now)
         || page.stored_body().is_some()
         || early_refresh::is_due(exchange, cache, &page)
-        || sampling::is_due(cache, &page)
+        || sampling::is_due(cache, &exchange.request.cache.key, &page)
     {
         return None;
     }

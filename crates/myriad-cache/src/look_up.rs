@@ -121,7 +121,7 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
 fn serve_fresh(exchange: &Exchange, cached: CacheContext<'_>, page: Page) -> JourneyStep {
     let CacheContext { origin, cache } = cached;
     shortcut::store(&exchange.request);
-    if sampling::is_due(cache, &page) {
+    if sampling::is_due(cache, &exchange.request.cache.key, &page) {
         sampling::start(exchange, cached, &page);
     }
     if early_refresh::is_due(exchange, cache, &page) && !hides_fields(&exchange.request, origin) {

@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use myriad_base::bounded::Lru;
 use myriad_http::Fields;
@@ -68,8 +68,8 @@ pub enum ComparisonResult {
 pub struct LeakSamples {
     state: Mutex<SampleState>,
     hasher: RandomState,
-    /// Number of suspected pages. While it is 0, no lock is taken.
-    suspected: AtomicUsize,
+    /// The [`page_bit`]s of all suspected pages. No lock is taken for a page whose bit is not set.
+    suspected_bits: AtomicU64,
     /// Counters of the zone's sampled verifications.
     pub counts: SampleCounts,
 }
@@ -106,6 +106,8 @@ struct SampleState {
 /// Suspicion that a page contains data of a visitor.
 #[derive(Debug)]
 struct Suspicion {
+    /// Hash of the page's key.
+    page: u64,
     until: u64,
     is_comparing: bool,
     /// Number of comparisons.
@@ -161,6 +163,11 @@ fn add_hashes(list: &mut Vec<u64>, hashes: impl Iterator<Item = u64>) {
     }
 }
 
+/// Returns one of 64 bits for a page, by the hash of its key.
+fn page_bit(page: u64) -> u64 {
+    1 << (page % 64)
+}
+
 impl Default for LeakSamples {
     fn default() -> Self {
         let state = SampleState {
@@ -174,7 +181,7 @@ impl Default for LeakSamples {
         Self {
             state: Mutex::new(state),
             hasher: RandomState::new(),
-            suspected: AtomicUsize::new(0),
+            suspected_bits: AtomicU64::new(0),
             counts: SampleCounts::default(),
         }
     }
@@ -229,12 +236,17 @@ impl LeakSamples {
 
     /// Records that a page is suspected, for an hour. The inputs that are known to change it remain known. `fields` are
     /// the header fields, specific to its visitor or to a proxy in front, of the request whose response differs from
-    /// the stored page; more than 4 KB of them are not stored.
+    /// the stored page; more than 4 KB of them are not stored. Expired suspicions of all pages are removed.
     pub fn suspect(&self, key: &[u8], fields: Fields, now: u64) {
         let key = self.hash(key);
         let mut state = self.state.lock();
         let causes = state.suspected.remove(&key).map(|before| before.causes).unwrap_or_default();
+        let expired = state.suspected.values().filter(|suspicion| suspicion.until <= now);
+        for page in expired.map(|suspicion| suspicion.page).collect::<Vec<_>>() {
+            state.suspected.remove(&page);
+        }
         let suspicion = Suspicion {
+            page: key,
             until: now.saturating_add(SUSPICION_MS),
             is_comparing: false,
             compared: 0,
@@ -247,18 +259,26 @@ impl LeakSamples {
             fields: Arc::new(if fields.size() > MAX_FIELDS { Fields::new() } else { fields }),
         };
         state.suspected.insert(key, suspicion, 1);
-        self.suspected.store(state.suspected.len(), Relaxed);
+        self.update_bits(&state);
     }
 
-    /// Returns true if a page of the zone is suspected, or its suspicion has expired and was not requested since.
+    /// Returns false if a page is not suspected. Takes no lock, so it may return true for other pages: those with the
+    /// [`page_bit`] of a suspected page, and those whose suspicion has expired but was not yet removed.
     #[inline]
-    pub fn has_suspected_pages(&self) -> bool {
-        self.suspected.load(Relaxed) != 0
+    pub fn may_be_suspected(&self, key: &[u8]) -> bool {
+        let bits = self.suspected_bits.load(Relaxed);
+        bits != 0 && bits & page_bit(self.hash(key)) != 0
+    }
+
+    /// Sets the bits of the suspected pages, after a suspicion was added or removed.
+    fn update_bits(&self, state: &SampleState) {
+        let bits = state.suspected.values().fold(0, |bits, suspicion| bits | page_bit(suspicion.page));
+        self.suspected_bits.store(bits, Relaxed);
     }
 
     /// Returns the suspicion of a page; `None` if it is not suspected, or no longer.
     pub fn suspicion(&self, key: &[u8], now: u64) -> Option<SuspectedPage> {
-        if !self.has_suspected_pages() {
+        if !self.may_be_suspected(key) {
             return None;
         }
         let key = self.hash(key);
@@ -266,7 +286,7 @@ impl LeakSamples {
         let found = state.suspected.get(&key)?;
         if found.until <= now {
             state.suspected.remove(&key);
-            self.suspected.store(state.suspected.len(), Relaxed);
+            self.update_bits(&state);
             return None;
         }
         Some(SuspectedPage {
@@ -349,7 +369,7 @@ impl LeakSamples {
         }
         if !suspicion.is_compared() && suspicion.causes.is_empty() {
             state.suspected.remove(&key);
-            self.suspected.store(state.suspected.len(), Relaxed);
+            self.update_bits(&state);
         }
     }
 
@@ -371,7 +391,7 @@ impl LeakSamples {
     pub fn forgive(&self) {
         let mut state = self.state.lock();
         state.suspected.clear();
-        self.suspected.store(0, Relaxed);
+        self.update_bits(&state);
     }
 }
 
@@ -470,6 +490,28 @@ mod tests {
         assert!(!samples.is_new(b"/a", 7, &known) && samples.is_new(b"/a", 8, &known), "another page");
         compare(&samples, ComparisonResult::Removed, &known);
         assert!(samples.withholds(b"/a", &known), "the stored page differed");
+    }
+
+    #[test]
+    fn only_pages_with_the_bit_of_a_suspected_page_may_be_suspected() {
+        let samples = LeakSamples::default();
+        let bit = |key: &[u8]| page_bit(samples.hash(key));
+        let other = (0..1000_u32).map(u32::to_le_bytes).find(|key| bit(key) != bit(b"/a"));
+        let other = other.expect("a page with another bit");
+        let suspected = || (samples.may_be_suspected(b"/a"), samples.may_be_suspected(&other));
+        assert_eq!(suspected(), (false, false));
+        samples.suspect(b"/a", Fields::new(), 0);
+        assert_eq!(suspected(), (true, false));
+        assert!(samples.may_be_suspected(&[b"/a", CODINGS].concat()), "the key for other content codings");
+        samples.suspect(&other, Fields::new(), SUSPICION_MS - 1);
+        assert_eq!(suspected(), (true, true));
+        samples.suspect(&other, Fields::new(), SUSPICION_MS);
+        assert_eq!(suspected(), (false, true), "the first suspicion has expired");
+        assert!(samples.suspicion(&other, 2 * SUSPICION_MS).is_none());
+        assert_eq!(suspected(), (false, false));
+        samples.suspect(b"/a", Fields::new(), 0);
+        samples.forgive();
+        assert_eq!(suspected(), (false, false));
     }
 
     #[test]

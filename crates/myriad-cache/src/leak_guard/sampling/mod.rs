@@ -42,14 +42,15 @@ pub(crate) use comparison::PendingComparison;
 const SAMPLE_HITS: u32 = 64;
 
 /// Returns true if `leak_guard sample=` is on and the number of hits of a page, including the current hit, is one at
-/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`]. While any page
-/// of the zone is suspected, also true for each page with fewer hits than [`SAMPLE_HITS`], because one visitor's inputs
-/// may be in one hit only.
+/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`]. Also true at each
+/// hit of a page that may be suspected ([`LeakSamples::may_be_suspected`]), because one visitor's inputs may be in one hit
+/// only. `key` is the page's cache key.
+///
+/// [`LeakSamples::may_be_suspected`]: myriad_store::page::LeakSamples::may_be_suspected
 #[inline]
-pub(crate) fn is_due(cache: &CachePlace, page: &Page) -> bool {
+pub(crate) fn is_due(cache: &CachePlace, key: &[u8], page: &Page) -> bool {
     cache.rules.leak_sampling.is_some()
-        && (is_due_at(page.hits())
-            || page.hits() < SAMPLE_HITS && cache.zone.leak_samples.has_suspected_pages())
+        && (is_due_at(page.hits()) || cache.zone.leak_samples.may_be_suspected(key))
 }
 
 /// Returns true if a page with this number of hits is due: at the second hit and shortly after it, at 8, 16 and 32
