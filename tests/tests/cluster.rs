@@ -104,11 +104,13 @@ impl Drop for Redis {
     }
 }
 
-/// Sends a page with the number of the request and a tag; `/purging` requests a purge of `/a`.
+/// Sends a page with the number of the request and a tag; `/purging` requests a purge of `/a`, and `/form` names it in
+/// `Content-Location`.
 fn page(call: &mut Call) {
     let text = format!("page {}", call.number);
     let fields = match call.uri() {
         "/purging" => "Content-Type: text/plain\nX-LiteSpeed-Purge: /a",
+        "/form" => "Content-Type: text/plain\nContent-Location: /a",
         _ => "Content-Type: text/plain\nCache-Tag: every",
     };
     call.answer(fields, text);
@@ -442,6 +444,18 @@ fn invalidation_after_an_unsafe_method_reaches_the_other_node() {
     assert_ne!(get(&nodes[0], "/a"), "HIT", "the page on the node of the request");
     wait_for("the invalidation on the other node", || get(&nodes[1], "/a") != "HIT");
     assert!(nodes.iter().all(|node| get(node, "/b") == "HIT"), "no other page is invalidated");
+}
+
+#[test]
+fn all_pages_of_an_unsafe_request_are_removed_with_one_purge() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_nodes(&redis, &origin, 1, "");
+    fill(&nodes, "/a");
+    fill(&nodes, "/form");
+    assert_eq!(nodes[0].fetch(&Request::post("/form", "text")).status, 200);
+    assert!(status(&nodes[0]).contains("purges: 1 sent, "), "{}", status(&nodes[0]));
+    assert_purged(&nodes, "/a", "POST");
+    assert_purged(&nodes, "/form", "POST");
 }
 
 #[test]

@@ -55,18 +55,16 @@ async fn invalidate_urls(request: &Request, cache: &CachePlace, targets: impl It
     }
 }
 
+/// Removes the pages of these targets. A target that is not a valid URI, and one whose key cannot be evaluated, is
+/// skipped. A failure is logged.
 fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
-    for target in targets {
+    let key_of = |target: Vec<u8>| {
         let mut reader = exchange.snapshot();
-        if !rewrite_to_get(&mut reader.request, &target) {
-            continue;
-        }
-        if let Ok(key) = page_key::of(&mut reader, cache)
-            && let Err(error) = purge::remove_key(&cache.zone, key)
-        {
-            let text = format_args!("the page of an unsafe request could not be removed: {error}");
-            exchange.request.log(LogLevel::Error, text);
-        }
+        rewrite_to_get(&mut reader.request, &target).then(|| page_key::of(&mut reader, cache).ok())?
+    };
+    if let Err(error) = purge::remove_keys(&cache.zone, targets.filter_map(key_of).collect()) {
+        let text = format_args!("the pages of an unsafe request could not be removed: {error}");
+        exchange.request.log(LogLevel::Error, text);
     }
 }
 

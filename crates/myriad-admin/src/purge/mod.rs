@@ -21,7 +21,7 @@ pub use compile::rules;
 pub use run::{AppliedPurge, BegunPurge, CompletedPurge, PurgeFailure, PurgeResult};
 pub use run::{
     advance_purges, begin, begin_all, begin_in, begin_invalidation, check, expire_zone, finish, invalidate,
-    remove_key, run, run_received, shorten_name,
+    remove_keys, run, run_received, shorten_name,
 };
 pub use zone_purge::{PurgeEffect, ZonePurge};
 

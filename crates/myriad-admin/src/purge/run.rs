@@ -289,16 +289,22 @@ pub async fn invalidate(zone: &PageZone, urls: Vec<PurgeTarget>) -> Result<(), P
     begin_published(zone, &purge, PurgeSource::Request)?.finish().await.map(drop)
 }
 
-/// Removes the pages under a cache key after an unsafe method, on all nodes of the zone's cluster. The removal is in
-/// effect on this node when this returns. Outside of a cluster, it is not saved, so that it costs no write to the disk.
-pub fn remove_key(zone: &PageZone, key: Vec<u8>) -> Result<(), PurgeFailure> {
+/// Removes the pages under cache keys after an unsafe method, on all nodes of the zone's cluster, with one purge. The
+/// removal is in effect on this node when this returns. Outside of a cluster, it is not saved, so that it costs no write
+/// to the disk.
+pub fn remove_keys(zone: &PageZone, keys: Vec<Vec<u8>>) -> Result<(), PurgeFailure> {
+    if keys.is_empty() {
+        return Ok(());
+    }
     if zone.publisher.lock().is_none() {
-        zone.zone.remove(KeyRef::new(&key));
-        zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
+        for key in keys {
+            zone.zone.remove(KeyRef::new(&key));
+            zone.zone.remove(KeyRef::new(&of_other_codings(&key)));
+        }
         return Ok(());
     }
     let effect = PurgeEffect::Remove;
-    let purge = ZonePurge { effect, targets: Vec::new(), keys: vec![key], is_anonymous: true };
+    let purge = ZonePurge { effect, targets: Vec::new(), keys, is_anonymous: true };
     begin_published(zone, &purge, PurgeSource::Request).map(drop)
 }
 

@@ -7,7 +7,7 @@ use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
 use myriad_store::page::{PageZone, PublishedPurge, PublisherStatus, PurgePublisher, PurgeSource};
 
 use super::support::{ZONE, is_stale, is_stored, store, zone_of};
-use myriad_admin::purge::{PurgeResult, begin, begin_all, begin_in, finish, invalidate, remove_key, run};
+use myriad_admin::purge::{PurgeResult, begin, begin_all, begin_in, finish, invalidate, remove_keys, run};
 use myriad_serve::testing::{TestSite, block_on};
 
 fn zone() -> Arc<PageZone> {
@@ -114,16 +114,18 @@ fn begun_purge_is_in_effect_published_and_saved_although_nothing_waits_for_it() 
     let (saved, results) = mpsc::channel();
     let publisher = Arc::new(CountingPublisher { published: AtomicUsize::new(0), saved, is_closed: false });
     *zone.publisher.lock() = Some(Arc::clone(&publisher) as Arc<dyn PurgePublisher>);
-    for key in ["/a", "/b"] {
+    for key in ["/a", "/b", "/c"] {
         store(&zone, key, ("a.test", key), "");
     }
     let command = PurgeCommand::hard(PurgeTarget::Keys(vec![(*b"/a").into()]));
     drop(begin_in(&zone, &command, &[], PurgeSource::Request).expect("a purge"));
     assert_eq!(publisher.published.load(Ordering::Relaxed), 1);
     assert!(!is_stored(&zone, "/a"));
-    remove_key(&zone, b"/b".to_vec()).expect("a removal");
-    assert_eq!(publisher.published.load(Ordering::Relaxed), 2);
-    assert!(!is_stored(&zone, "/b"));
+    remove_keys(&zone, vec![b"/b".to_vec(), b"/c".to_vec()]).expect("a removal");
+    assert_eq!(publisher.published.load(Ordering::Relaxed), 2, "one purge for both keys");
+    assert!(!is_stored(&zone, "/b") && !is_stored(&zone, "/c"));
+    remove_keys(&zone, Vec::new()).expect("nothing to remove");
+    assert_eq!(publisher.published.load(Ordering::Relaxed), 2, "a purge without keys is not published");
     assert_eq!((results.recv(), results.recv()), (Ok(true), Ok(true)));
     let pattern = PurgeCommand::hard(PurgeTarget::regex(None, b"(").expect("short"));
     assert!(begin_in(&zone, &pattern, &[], PurgeSource::Request).is_err());
