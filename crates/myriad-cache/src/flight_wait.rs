@@ -90,9 +90,8 @@ async fn lead(
             JourneyStep::Done(esi::respond(exchange, cached.origin, response))
         }
         Ok(FetchReport::Failed(why)) => failed(exchange, cached, stale, why),
-        // The fetch finished without a report, for example because its target is unknown or because the worker shuts
-        // down.
-        Err(_) => failed(exchange, cached, stale, NoResponse { status: 502, failure: RefreshFailure::Error }),
+        // The task of the fetch ended without a report, for example because the worker shuts down.
+        Err(_) => failed(exchange, cached, stale, NoResponse::unbuildable(502)),
     }
 }
 

@@ -132,7 +132,7 @@ fn begin(
     let chosen = match group::target_of_place(exchange, origin) {
         Ok(chosen) => chosen,
         Err(status) => {
-            abort_fetch(writer, reporter, NoResponse::not_sent(status));
+            abort_fetch(writer, reporter, NoResponse::unbuildable(status));
             return None;
         }
     };
@@ -159,11 +159,11 @@ fn begin(
             match error {
                 // The requests of the waiters may be within the size limit, so one of them fetches the page instead.
                 MakeError::Size(_) => {
-                    report(reporter, FetchReport::Failed(NoResponse::not_sent(500)));
+                    report(reporter, FetchReport::Failed(NoResponse::unbuildable(500)));
                     drop(writer);
                 }
                 MakeError::Eval(_) | MakeError::Tls(_) => {
-                    abort_fetch(writer, reporter, NoResponse::not_sent(500));
+                    abort_fetch(writer, reporter, NoResponse::unbuildable(500));
                 }
             }
             return None;

@@ -17,8 +17,12 @@ impl NoResponse {
     /// The zone has its maximum number of fetches (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: RefreshFailure::Error };
 
-    /// Returns the reason for a request that could not be built or has no target, with the status for clients.
-    pub(super) const fn not_sent(status: u16) -> Self {
+    /// Returns the reason for a request that could not be built or has no target, and for a fetch that ended without a
+    /// report; `status` is for clients.
+    ///
+    /// It counts as [`RefreshFailure::Error`], not as `NotAsked`, although the request may not have been sent: no limit of
+    /// this server is the cause, so clients get no `Retry-After`, and of `*_cache_use_stale` only `error` applies.
+    pub(crate) const fn unbuildable(status: u16) -> Self {
         Self { status, failure: RefreshFailure::Error }
     }
 

@@ -159,7 +159,7 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
             abort_fetch(writer, reporter, NoResponse::of(&error));
         }
         Err(FetchError::NoTarget(status)) => {
-            abort_fetch(writer, reporter, NoResponse::not_sent(status));
+            abort_fetch(writer, reporter, NoResponse::unbuildable(status));
         }
         Err(FetchError::Denied) => reject_fetch(&exchange.request, cache, writer, reporter),
     }
