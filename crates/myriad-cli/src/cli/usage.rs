@@ -88,8 +88,9 @@ myriad wordpress serves a WordPress site without a configuration file:
                   and host headers are trusted: an address, a network, private,
                   or cloudflare; may be repeated
   --cluster URL : exchange purges with other machines through Valkey or Redis:
-                  redis://HOST, rediss://HOST (TLS), sentinel://HOST/MASTER; may
-                  be repeated; needs PREFIX/cluster.secret (docs/cluster.md)
+                  redis://HOST, rediss://HOST (TLS), sentinel://HOST/MASTER or
+                  sentinels://HOST/MASTER (TLS); may be repeated; needs
+                  PREFIX/cluster.secret (docs/cluster.md)
   --set NAME=VALUE
                 : setting for all sites, such as search=on or disk=2g; may be
                   repeated (docs/wordpress.md has the list)

@@ -1,6 +1,10 @@
 //! `--cluster`: purges are exchanged with the other nodes of a cluster.
 
+use std::io::{ErrorKind, Read};
 use std::path::Path;
+
+#[cfg(feature = "cluster")]
+use myriad_admin::cluster::{ServerUrl, ServerUrlError};
 
 use super::quoting::quoted;
 
@@ -8,25 +12,43 @@ use super::quoting::quoted;
 const NAME: &str = "myriad";
 /// Name of the file in the prefix with the secret that all nodes share.
 const SECRET: &str = "cluster.secret";
+/// Name of the file in the prefix with the user name for Valkey; optional.
+const USERNAME: &str = "cluster.username";
 /// Name of the file in the prefix with the password of Valkey; optional.
 const PASSWORD: &str = "cluster.password";
+/// Maximum size of the file with the user name, in bytes.
+const MAX_USERNAME: u64 = 4096;
 
-/// Returns the `cluster` block for the Valkey servers of `--cluster`; empty without servers. The password is read from a
-/// file, if it exists, because other users of the machine can read command lines.
+/// Adds a value of `--cluster` to the addresses of Valkey servers and Sentinels. A build without the feature `cluster`
+/// does not check the address, because it refuses the `cluster` block.
 ///
 /// # Errors
-/// Returns an error text if a URL contains a password, or if the file with the secret is missing.
+/// Returns an error text if the address is invalid, without the address, which may contain a password.
+pub(super) fn add(servers: &mut Vec<String>, value: String) -> Result<(), String> {
+    #[cfg(feature = "cluster")]
+    if let Err(why) = ServerUrl::parse(&value) {
+        let why = match why {
+            ServerUrlError::Credentials => format!(
+                "write the user name to PREFIX/{USERNAME} and the password to PREFIX/{PASSWORD}, which only the user of the workers may read"
+            ),
+            other => other.to_string(),
+        };
+        return Err(format!("wordpress: --cluster is invalid: {why}"));
+    }
+    servers.push(value);
+    Ok(())
+}
+
+/// Returns the `cluster` block for the Valkey servers of `--cluster`; empty without servers. The user name and the
+/// password for Valkey are in files, if these exist, because other users of the machine can read command lines.
+///
+/// # Errors
+/// Returns an error text if the file with the secret is missing, or the file with the user name has no valid content.
 pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String> {
     if servers.is_empty() {
         return Ok(String::new());
     }
     let (secret, password) = (prefix.join(SECRET), prefix.join(PASSWORD));
-    if servers.iter().any(|server| server.contains('@')) {
-        return Err(format!(
-            "wordpress: --cluster must not contain a password: write it to {}, which only the user of the workers may read",
-            password.display()
-        ));
-    }
     if !secret.exists() {
         return Err(format!(
             "wordpress: --cluster needs the secret of the cluster in {}: create it on one node with \"openssl rand -hex 32\" and copy it to all nodes",
@@ -37,6 +59,9 @@ pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String>
     for server in servers {
         lines.push(format!("    server {};", quoted(Path::new(server))?));
     }
+    if let Some(name) = username(&prefix.join(USERNAME))? {
+        lines.push(format!("    username {};", quoted(Path::new(&name))?));
+    }
     if password.exists() {
         lines.push(format!("    password_file {};", quoted(&password)?));
     }
@@ -45,9 +70,48 @@ pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String>
     Ok(lines.join("\n    "))
 }
 
+/// Reads a file with a user name for Valkey, without leading and trailing white space; `None` if the file does not exist.
+fn username(file: &Path) -> Result<Option<String>, String> {
+    let mut text = String::new();
+    let read = std::fs::File::open(file).and_then(|open| open.take(MAX_USERNAME).read_to_string(&mut text));
+    let name = text.trim();
+    let why = match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        Err(error) => error.to_string(),
+        Ok(_) if name.is_empty() => "it is empty".to_owned(),
+        Ok(_) if name.contains(|c: char| c == '$' || c.is_whitespace() || c.is_control()) => {
+            "a user name must not contain white space, control characters or `$`".to_owned()
+        }
+        Ok(_) => return Ok(Some(name.to_owned())),
+    };
+    Err(format!(
+        "wordpress: --cluster: the user name for Valkey cannot be read from {}: {why}",
+        file.display()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[cfg(feature = "cluster")]
+    #[test]
+    fn invalid_address_is_refused_without_being_shown() {
+        let mut servers = Vec::new();
+        for (value, why) in [
+            ("http://10.0.0.5", "the scheme must be redis://"),
+            ("redis://user:word@10.0.0.5", "write the user name to PREFIX/cluster.username"),
+            ("redis://10.0.0.5:word", "the port must be a number"),
+            ("sentinels://10.0.0.5", "for a Sentinel, the name of the master"),
+        ] {
+            let error = add(&mut servers, value.to_owned()).expect_err("an invalid address");
+            assert!(error.starts_with("wordpress: --cluster is invalid: "), "{error}");
+            assert!(error.contains(why) && !error.contains("word@"), "{error}");
+        }
+        assert!(servers.is_empty());
+        add(&mut servers, "sentinels://10.0.0.5/main".to_owned()).expect("a valid address");
+        assert_eq!(servers, ["sentinels://10.0.0.5/main"]);
+    }
 
     #[test]
     fn block_names_the_files_of_the_prefix() {
@@ -62,8 +126,13 @@ mod tests {
         assert!(text.contains("server redis://10.0.0.5;") && !text.contains("password_file"), "{text}");
         std::fs::write(folder.join(PASSWORD), "secret").expect("written");
         assert!(block(&servers, &folder).expect("a block").contains("password_file"));
-        let error = block(&["redis://user:secret@10.0.0.5".to_owned()], &folder).expect_err("a password");
-        assert!(error.contains("must not contain a password"), "{error}");
+        std::fs::write(folder.join(USERNAME), " shop \n").expect("written");
+        assert!(block(&servers, &folder).expect("a block").contains("    username shop;\n"));
+        for (content, why) in [("\n", "it is empty"), ("shop\nword", "must not contain white space")] {
+            std::fs::write(folder.join(USERNAME), content).expect("written");
+            let error = block(&servers, &folder).expect_err("no user name");
+            assert!(error.contains("cluster.username: ") && error.contains(why), "{error}");
+        }
         std::fs::remove_dir_all(&folder).expect("removed");
     }
 }

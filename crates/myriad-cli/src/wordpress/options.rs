@@ -10,7 +10,7 @@ use super::prefix::{IN_HOME, default_prefix};
 use super::settings::SiteSettings;
 use super::site_kind::SiteKind;
 use super::user::UserChoice;
-use super::{php_children, proxies, values};
+use super::{cluster, php_children, proxies, values};
 use crate::accounts;
 
 /// Options of `myriad wordpress` and `myriad php`.
@@ -151,7 +151,7 @@ impl SiteOptions {
             "--site" => self.sites.push(value),
             "--set" => self.settings.add(&value).map_err(|why| format!("wordpress: --set: {why}"))?,
             "--trusted-proxy" => proxies::add(&mut self.trusted_proxies, &value)?,
-            "--cluster" => self.cluster.push(value),
+            "--cluster" => cluster::add(&mut self.cluster, value)?,
             "--sites" => self.sites_file = Some(value.into()),
             "--install-object-cache" => self.object_cache = Some(ObjectCacheChange::install(value)?),
             _ => self.user = Some(value),

@@ -93,7 +93,7 @@ fn each_listen_is_an_address_and_other_options_are_given_once() {
 }
 
 #[test]
-fn cluster_of_a_preset_needs_a_secret_and_no_password_in_the_url() {
+fn cluster_of_a_preset_needs_a_secret_and_valid_urls_without_a_password() {
     let site = site_with_wordpress();
     let with = |url: &str, more: &str| {
         command(&site, &["--php", "127.0.0.1:9", "--cluster", url, more]).output().expect("a command")
@@ -101,16 +101,34 @@ fn cluster_of_a_preset_needs_a_secret_and_no_password_in_the_url() {
     let errors = stderr(&with("redis://127.0.0.1", "--print"));
     assert!(errors.contains("cluster.secret: create it on one node"), "{errors}");
     std::fs::write(site.path("cluster.secret"), "0123456789abcdef".repeat(4)).expect("written");
-    let owner_only = std::os::unix::fs::PermissionsExt::from_mode(0o600);
-    std::fs::set_permissions(site.path("cluster.secret"), owner_only).expect("a mode");
-    let errors = stderr(&with("redis://user:word@127.0.0.1", "--print"));
-    assert!(errors.contains("--cluster must not contain a password"), "{errors}");
-    let text = stdout(&with("sentinel://127.0.0.1/main", "--print"));
-    assert!(text.contains("server sentinel://127.0.0.1/main;"), "{text}");
+    let owner_only: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(site.path("cluster.secret"), owner_only.clone()).expect("a mode");
+    let text = stdout(&with("sentinels://127.0.0.1/main", "--print"));
+    assert!(text.contains("server sentinels://127.0.0.1/main;"), "{text}");
     let checked = stderr(&with("redis://127.0.0.1", "-t"));
     assert!(checked.contains("test is successful"), "{checked}");
-    let errors = stderr(&with("http://127.0.0.1", "-t"));
-    assert!(errors.contains("redis://"), "{errors}");
+    if !cfg!(feature = "cluster") {
+        return;
+    }
+    for (url, why) in [
+        ("http://127.0.0.1", "the scheme must be redis://"),
+        ("redis://127.0.0.1:0", "the port must be a number from 1 to 65535"),
+        ("sentinel://127.0.0.1", "for a Sentinel, the name of the master"),
+        ("redis://user:word@127.0.0.1", "write the user name to PREFIX/cluster.username"),
+    ] {
+        let failed = with(url, "--print");
+        let errors = stderr(&failed);
+        assert!(!failed.status.success() && errors.contains("wordpress: --cluster is invalid: "), "{errors}");
+        assert!(errors.contains(why) && !errors.contains("word@"), "{errors}");
+    }
+    for (name, content) in [("cluster.username", "shop\n"), ("cluster.password", "word\n")] {
+        std::fs::write(site.path(name), content).expect("written");
+    }
+    std::fs::set_permissions(site.path("cluster.password"), owner_only).expect("a mode");
+    let text = stdout(&with("redis://127.0.0.1/1", "--print"));
+    assert!(text.contains("username shop;") && text.contains("cluster.password;"), "{text}");
+    let checked = stderr(&with("redis://127.0.0.1/1", "-t"));
+    assert!(checked.contains("test is successful"), "{checked}");
 }
 
 /// Runs a script in a PID namespace, in which other servers of this machine are not visible. Returns `None` unless root
