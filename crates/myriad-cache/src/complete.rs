@@ -7,15 +7,27 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, PageMeta, PageZone};
 
+/// Completes a page as [`complete_at`]; it counts as stored now.
+pub(crate) fn complete(
+    exchange: &Exchange,
+    zone: &PageZone,
+    writer: BodyWriter<PageMeta>,
+    meta: PageMeta,
+) -> Option<Page> {
+    complete_at(exchange, zone, writer, meta, myriad_net::clock::now_ms())
+}
+
 /// Completes the cache entry of a page whose body was written to the zone, and updates the zone's counters if the page
 /// was stored or its file will be. A body in memory is compressed if it may be sent compressed, unless it equals that
 /// of the replaced page, whose encodings are then copied. A page without the origin's entity tag gets a generated one,
-/// except with status 206 in memory. Returns the page, unless it was not stored or is only on disk.
-pub(crate) fn complete(
+/// except with status 206 in memory. `stored_at` is the time at which the page counts as stored, in milliseconds since the
+/// epoch. Returns the page, unless it was not stored or is only on disk.
+pub(crate) fn complete_at(
     exchange: &Exchange,
     zone: &PageZone,
     mut writer: BodyWriter<PageMeta>,
     mut meta: PageMeta,
+    stored_at: u64,
 ) -> Option<Page> {
     let body = writer.body();
     let alternatives = match (&body, body.as_ref().and_then(|_| writer.unchanged())) {
@@ -35,8 +47,7 @@ pub(crate) fn complete(
     let (status, length) =
         (if writer.replaces() { CacheStatus::Expired } else { CacheStatus::Miss }, writer.length());
     let fresh_until = meta.facts.lifetime().fresh_until;
-    let now = myriad_net::clock::now_ms();
-    let completed = writer.complete(Completion { meta, now, fresh_until, alternatives });
+    let completed = writer.complete(Completion { meta, now: stored_at, fresh_until, alternatives });
     if !matches!(completed, Completed::Unstored(_)) {
         zone.counts.add_written(exchange.request.site.worker.number, status, length);
     }

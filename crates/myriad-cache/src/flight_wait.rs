@@ -65,6 +65,10 @@ async fn lead(
             exchange.request.cache.lookup.fetched = true;
             wait(exchange, cached, reader, stale, None).await
         }
+        Ok(FetchReport::OfCluster) => {
+            exchange.request.cache.report.status = Some(CacheStatus::Hit);
+            wait(exchange, cached, reader, stale, None).await
+        }
         Ok(FetchReport::Confirmed) => {
             exchange.request.cache.report.status = Some(CacheStatus::Revalidated);
             wait(exchange, cached, reader, stale, None).await

@@ -21,8 +21,8 @@ use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 
 /// Result of a 304 response.
 pub(crate) enum Confirmation {
-    /// The stored page can be served: it is fresh again, or remains stale.
-    Page,
+    /// The stored page can be served: it is fresh again, and contained if it is stored, or remains stale.
+    Page(Option<Page>),
     /// The 304 does not confirm the page for other clients: its fields are private to one client, for this reason, or
     /// its `Vary` differs or there is no stored page (`None`). Each client must send its own request.
     Personal(Option<StoreRefusal>),
@@ -81,13 +81,15 @@ pub(crate) fn confirm(
             let alternatives = page::alternatives_of(&stored);
             let (now, fresh_until) = (arrival.now, meta.facts.lifetime().fresh_until);
             let renewed = writer.renew(Completion { meta, now, fresh_until, alternatives });
+            let page = match renewed {
+                Some(Completed::Stored(page)) => Some(page),
+                _ => None,
+            };
             #[cfg(feature = "optimizer")]
-            if let Some(Completed::Stored(page)) = renewed {
-                optimize::after_fetch(exchange, CacheContext { origin: place, cache }, &stored, &page);
+            if let Some(page) = &page {
+                optimize::after_fetch(exchange, CacheContext { origin: place, cache }, &stored, page);
             }
-            #[cfg(not(feature = "optimizer"))]
-            drop(renewed);
-            Confirmation::Page
+            Confirmation::Page(page)
         }
         Admission::Refuse(why) if why.protects_visitors() => {
             writer.uncacheable(arrival.now, 0);
@@ -95,7 +97,7 @@ pub(crate) fn confirm(
         }
         Admission::Refuse(_) => {
             writer.reuse_previous();
-            Confirmation::Page
+            Confirmation::Page(None)
         }
     }
 }

@@ -27,7 +27,7 @@ mod tests;
 mod upkeep;
 
 pub use action::{
-    ClusterAction, ClusterCommand, LogTail, MissingReceipt, PurgeAnswer, Readiness, ReconnectReason,
+    ClusterAction, ClusterCommand, LogTail, MissingReceipt, PageRule, PurgeAnswer, Readiness, ReconnectReason,
 };
 pub use event::{
     BatchNumber, ClusterEvent, CommandError, CommandNumber, CommandReply, LogEntry, PurgeTicket,

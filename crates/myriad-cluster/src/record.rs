@@ -10,6 +10,7 @@ mod examine;
 mod fields;
 mod identity;
 mod member;
+mod page;
 mod purges;
 mod receipt;
 mod stored;
@@ -20,6 +21,7 @@ pub use authenticate::{ClusterSecret, MIN_SECRET_BYTES, RecordContext, RecordErr
 pub use examine::examine_records;
 pub use identity::{EntryId, LogPosition, NameError, NodeName, PurgeId, RecordTag, StartId};
 pub use member::{MemberRecord, MemberState};
+pub use page::PageRecord;
 pub use purges::{
     ClusterPurge, LogRecord, MAX_PURGE_BYTES, MAX_RECORD_BYTES, MAX_RECORD_PURGES, RecordContents,
 };

@@ -7,7 +7,7 @@ use super::server_url::ServerUrl;
 use super::settings::{ClusterConf, DEFAULT_PARTITION, DEFAULT_RECEIPT_TIMEOUT_MS, PartitionPolicy};
 
 const LINES: &str = "valid directives: server, username, password_file, sentinel_password_file, trusted_certificate, \
-                     secret_file, node, partition, receipt_timeout";
+                     secret_file, node, partition, receipt_timeout, pages";
 const SERVER: &str = "write `server redis://10.0.0.5:6379;`, `server rediss://10.0.0.5:6380;` for TLS, \
                       `server sentinel://10.0.0.5:26379/MASTER;`, or `server sentinels://10.0.0.5:26379/MASTER;` for \
                       TLS";
@@ -28,6 +28,7 @@ pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
     let (mut username, mut password_file, mut sentinel_password_file) = (None, None, None);
     let mut trusted_certificate = None;
     let (mut secret_file, mut own_name, mut partition, mut receipt_timeout) = (None, None, None, None);
+    let mut pages = None;
     for line in node.block.iter().flatten() {
         match &*line.name.text {
             b"server" => servers.push(server(single_value(line)?)?),
@@ -39,6 +40,7 @@ pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
             b"node" => set(&mut own_name, line, |line| self::name(single_value(line)?))?,
             b"partition" => set(&mut partition, line, self::partition)?,
             b"receipt_timeout" => set(&mut receipt_timeout, line, timeout)?,
+            b"pages" => set(&mut pages, line, switch)?,
             other => {
                 let message =
                     format!("unknown directive \"{}\" in \"cluster\"", String::from_utf8_lossy(other));
@@ -65,6 +67,7 @@ pub(super) fn parse_cluster(node: &Node) -> Result<ClusterConf, Diagnostic> {
         node: own_name,
         partition: partition.unwrap_or(DEFAULT_PARTITION),
         receipt_timeout_ms: receipt_timeout.unwrap_or(DEFAULT_RECEIPT_TIMEOUT_MS),
+        shares_pages: pages.unwrap_or(true),
     })
 }
 
@@ -166,6 +169,15 @@ fn partition(line: &Node) -> Result<PartitionPolicy, Diagnostic> {
         },
         [word, ..] => Err(invalid(word, "value").help(help)),
         [] => Err(arguments(line, help)),
+    }
+}
+
+fn switch(line: &Node) -> Result<bool, Diagnostic> {
+    let word = single_value(line)?;
+    match &*word.text {
+        b"on" => Ok(true),
+        b"off" => Ok(false),
+        _ => Err(invalid(word, "value").help("it must be `on` or `off`")),
     }
 }
 

@@ -7,23 +7,30 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
+use futures_util::StreamExt;
 use myriad_cluster::node::{
-    ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterNode, CommandNumber, NodeStatus,
+    ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterNode, CommandNumber, NodeStatus, PageRule,
     PurgeAnswer, PurgeTicket,
 };
+use myriad_cluster::record::{ClusterSecret, StartId};
 use myriad_log::{ErrorLog, LogLevel};
 use parking_lot::Mutex;
+use redis::aio::PubSub;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
 
 use super::input::{Input, clock_ms};
+use super::link_error::LinkError;
 use super::log_limiter::LogLimiter;
 use super::options::ClusterOptions;
+use super::page_commands::PageConnection;
+use super::pages::{PageLink, SharedPages};
 use super::start_state::StartState;
-use super::valkey::{CommandConnection, LinkError, ValkeyLink};
+use super::valkey::{CommandConnection, ValkeyLink};
 use super::zone_tasks::{ZoneTask, run_zone_tasks};
 use super::zones::ClusterZones;
 
@@ -36,6 +43,9 @@ const STATUS_INTERVAL_MS: u64 = 1000;
 /// Resources of the loop.
 pub(super) struct DriverResources {
     pub options: Arc<ClusterOptions>,
+    pub secret: ClusterSecret,
+    /// Random number of this process lifetime.
+    pub start: StartId,
     pub zones: Arc<ClusterZones>,
     pub log: ErrorLog,
     pub start_state: Arc<StartState>,
@@ -49,6 +59,15 @@ struct ActiveLink {
     reads: UnboundedSender<(CommandNumber, ClusterCommand)>,
 }
 
+/// Task that ends when this is dropped.
+struct AbortOnDrop(JoinHandle<()>);
+
+impl Drop for AbortOnDrop {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
 /// State of the loop.
 struct ClusterDriver {
     node: ClusterNode,
@@ -58,6 +77,8 @@ struct ClusterDriver {
     /// Number of the current link; messages of earlier ones are ignored.
     link_number: u64,
     link: Option<ActiveLink>,
+    /// Task that wakes requests which wait for pages of other nodes.
+    notifications: Option<AbortOnDrop>,
     answers: HashMap<PurgeTicket, oneshot::Sender<PurgeAnswer>>,
     log_limiter: LogLimiter,
     /// Set while no connection exists, after the reason was logged once.
@@ -89,6 +110,7 @@ pub(super) async fn drive(
         zone_tasks,
         link_number: 0,
         link: None,
+        notifications: None,
         answers: HashMap::new(),
         log_limiter: LogLimiter::default(),
         has_logged_failure: false,
@@ -109,6 +131,8 @@ pub(super) async fn drive(
             None => driver.node.handle(ClusterEvent::Tick, clock_ms()),
         }
     }
+    driver.resources.zones.pages().set_link(None);
+    driver.resources.zones.pages().set_rule(PageRule::default());
     drop(driver);
     // The task queue is closed: the task executes the queued purges and returns.
     let _ = running.await;
@@ -130,9 +154,14 @@ impl ClusterDriver {
     fn handle(&mut self, input: Input) {
         match input {
             Input::Event(event) => self.node.handle(event, clock_ms()),
-            Input::Purge(event, ticket, answer) => {
+            Input::Purge(event, ticket, answer, announced) => {
                 self.answers.insert(ticket, answer);
                 self.node.handle(event, clock_ms());
+                // The rule for pages that the node has now considers the purge.
+                while let Some(action) = self.node.next_action() {
+                    self.execute(action);
+                }
+                drop(announced);
             }
             Input::Status(reply) => drop(reply.send(self.node.status(clock_ms()))),
             Input::Connected(number, link) if number == self.link_number => self.use_link(*link),
@@ -166,6 +195,7 @@ impl ClusterDriver {
             ClusterAction::Apply { batch, purges } => self.run(ZoneTask::Apply(batch, purges)),
             ClusterAction::ExpireEverything { batch, .. } => self.run(ZoneTask::ExpireEverything(batch)),
             ClusterAction::SetReadiness(readiness) => self.run(ZoneTask::SetReadiness(readiness)),
+            ClusterAction::SetPageRule(rule) => self.resources.zones.pages().set_rule(rule),
             ClusterAction::Answer { ticket, answer } => {
                 if let Some(waiting) = self.answers.remove(&ticket) {
                     // Fails if nothing waits for the answer.
@@ -216,6 +246,8 @@ impl ClusterDriver {
     /// Closes the current connections, and starts to connect until it succeeds.
     fn connect(&mut self) {
         self.link = None;
+        self.notifications = None;
+        self.resources.zones.pages().set_link(None);
         self.link_number += 1;
         let (number, inputs) = (self.link_number, self.inputs.clone());
         let options = Arc::clone(&self.resources.options);
@@ -236,8 +268,32 @@ impl ClusterDriver {
         });
     }
 
+    fn use_pages(&mut self, connection: PageConnection, ended: PubSub) {
+        let pages = self.resources.zones.pages();
+        let task = tokio::spawn(notify_waiting(ended, Arc::downgrade(pages)));
+        pages.set_link(Some(PageLink {
+            connection,
+            secret: self.resources.secret.clone(),
+            owner: format!("{:032x}", u128::from_be_bytes(self.resources.start.0)),
+            runtime: tokio::runtime::Handle::current(),
+            log: self.resources.log.clone(),
+        }));
+        self.notifications = Some(AbortOnDrop(task));
+    }
+
     fn use_link(&mut self, link: ValkeyLink) {
-        let ValkeyLink { address, commands, reads } = link;
+        let ValkeyLink { address, commands, reads, pages } = link;
+        match pages {
+            None => {}
+            Some(Ok((connection, ended))) => self.use_pages(connection, ended),
+            Some(Err(LinkError(why))) => {
+                let text = format!(
+                    "pages cannot be exchanged ({why}); this node fetches its pages itself. Permit the commands of \
+                     docs/cluster.md, or write \"pages off;\" in \"cluster\""
+                );
+                self.log_limiter.write(&self.resources.log, LogLevel::Error, &text, clock_ms());
+            }
+        }
         let start = |connection| start_connection(self.link_number, connection, self.inputs.clone());
         self.link = Some(ActiveLink { commands: start(commands), reads: start(reads) });
         if std::mem::take(&mut self.has_logged_failure) {
@@ -246,6 +302,15 @@ impl ClusterDriver {
             self.resources.log.write(LogLevel::Notice, None, text);
         }
         self.node.handle(ClusterEvent::Connected, clock_ms());
+    }
+}
+
+/// Wakes the requests that wait for a page, until the connection or `pages` ends.
+async fn notify_waiting(mut ended: PubSub, pages: Weak<SharedPages>) {
+    let mut messages = ended.on_message();
+    while let Some(message) = messages.next().await {
+        let Some(pages) = pages.upgrade() else { return };
+        pages.wake(&String::from_utf8_lossy(message.get_payload_bytes()));
     }
 }
 

@@ -3,16 +3,18 @@
 use myriad_cluster::node::{
     ClockMs, ClusterEvent, CommandNumber, CommandReply, NodeStatus, PurgeAnswer, PurgeTicket,
 };
+use myriad_store::page::AnnouncedPurge;
 use tokio::sync::oneshot;
 
-use super::valkey::{LinkError, ValkeyLink};
+use super::link_error::LinkError;
+use super::valkey::ValkeyLink;
 
 /// Input of the loop.
 pub(super) enum Input {
     /// Event for the node.
     Event(ClusterEvent),
-    /// A purge, with the receiver of its answer.
-    Purge(ClusterEvent, PurgeTicket, oneshot::Sender<PurgeAnswer>),
+    /// A purge, with the receiver of its answer, and its announcement.
+    Purge(ClusterEvent, PurgeTicket, oneshot::Sender<PurgeAnswer>, AnnouncedPurge),
     /// Request for the status.
     Status(std::sync::mpsc::Sender<NodeStatus>),
     /// The link with this number is connected.

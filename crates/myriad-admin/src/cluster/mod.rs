@@ -9,8 +9,9 @@
 //! | `driver`, `input` | loop that executes the actions of the node; repeated messages: `log_limiter` |
 //! | `start_state` | signal that the node's start is complete, for the waiting thread |
 //! | `status` | status of the node, for administrators |
-//! | `valkey` | connections to Valkey, commands |
+//! | `valkey`, `link_error` | connections to Valkey, commands; their error |
 //! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |
+//! | `pages`, `page_commands` | pages that the nodes fetch for each other; their commands |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
 //! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
@@ -19,9 +20,12 @@ mod block;
 mod directives;
 mod driver;
 mod input;
+mod link_error;
 mod log_limiter;
 mod node_thread;
 mod options;
+mod page_commands;
+mod pages;
 mod position_file;
 mod publisher;
 mod running;

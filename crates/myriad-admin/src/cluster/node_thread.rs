@@ -97,17 +97,19 @@ impl PreparedNode {
         }
         let has_pages = has_pages || all.iter().any(|zone| has_files(&zone.folder.path));
         let stored = stored.map(|stored| stored.position);
-        let start = NodeStart { start, boot: boot_id(), stored, has_pages, seed };
+        let node_start = NodeStart { start, boot: boot_id(), stored, has_pages, seed };
         let start_state = Arc::new(StartState::default());
         let resources = DriverResources {
             options,
+            secret: settings.secret.clone(),
+            start,
             zones: Arc::clone(zones),
             log: log.clone(),
             start_state: Arc::clone(&start_state),
             last_status: Arc::clone(&handle.last_status),
         };
         // Fails if the thread has panicked.
-        let _ = node.send((ClusterNode::new(settings, start, clock_ms()), resources));
+        let _ = node.send((ClusterNode::new(settings, node_start, clock_ms()), resources));
         NodeThread { handle, start_state, thread }
     }
 }

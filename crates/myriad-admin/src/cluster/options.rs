@@ -41,6 +41,8 @@ pub struct ClusterOptions {
     pub partition: PartitionPolicy,
     /// Maximum time that the answer to a purge waits for receipts.
     pub receipt_timeout: Duration,
+    /// True if the nodes fetch pages for each other.
+    pub shares_pages: bool,
 }
 
 /// Shows the options without the passwords and the secret.
@@ -90,6 +92,7 @@ impl ClusterOptions {
             secret,
             partition: conf.partition,
             receipt_timeout: Duration::from_millis(conf.receipt_timeout_ms),
+            shares_pages: conf.shares_pages,
         })
     }
 }

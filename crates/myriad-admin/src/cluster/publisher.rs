@@ -7,21 +7,26 @@ use std::time::Duration;
 
 use myriad_cluster::node::{ClusterEvent, NodeStatus, PurgeAnswer, PurgeTicket};
 use myriad_cluster::record::NodeName;
-use myriad_store::page::{PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts};
+use myriad_store::page::{
+    AnnouncedPurge, ClusterPages, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts,
+};
 use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
 use super::input::Input;
 use super::options::ClusterOptions;
+use super::pages::SharedPages;
 use super::status::publisher_status;
 
 /// Maximum time for the status of the node.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Publisher of this node's purges, with a handle of the node that currently sends them.
-#[derive(Default)]
-pub(super) struct ClusterPublisher(Arc<Mutex<PublisherState>>);
+pub(super) struct ClusterPublisher {
+    state: Arc<Mutex<PublisherState>>,
+    pages: Arc<SharedPages>,
+}
 
 #[derive(Default)]
 struct PublisherState {
@@ -69,9 +74,14 @@ impl PublisherState {
 }
 
 impl ClusterPublisher {
+    /// Creates a publisher that announces purges to `pages`.
+    pub(super) fn new(pages: Arc<SharedPages>) -> Self {
+        Self { state: Arc::default(), pages }
+    }
+
     /// Stores purges from now on for the first node of a cluster, which has this handle.
     pub(super) fn prepare(&self, handle: NodeHandle) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         state.node = CurrentNode::Absent(Vec::new());
         state.handle = Some(handle);
     }
@@ -79,7 +89,7 @@ impl ClusterPublisher {
     /// Sends purges to this node from now on, beginning with those that were published since the last one was
     /// suspended.
     pub(super) fn start(&self, handle: NodeHandle) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if let CurrentNode::Absent(waiting) = std::mem::replace(&mut state.node, CurrentNode::Running) {
             for input in waiting {
                 // Fails if the thread has panicked.
@@ -91,7 +101,7 @@ impl ClusterPublisher {
 
     /// Stores purges from now on for the next node. A node that runs has received all earlier ones.
     pub(super) fn suspend(&self) {
-        let mut state = self.0.lock();
+        let mut state = self.state.lock();
         if matches!(state.node, CurrentNode::Running) {
             state.node = CurrentNode::Absent(Vec::new());
         }
@@ -99,11 +109,11 @@ impl ClusterPublisher {
 
     /// Refuses purges from now on. A node that runs has received all earlier ones; otherwise, those that wait are dropped.
     pub(super) fn close(&self) {
-        self.0.lock().node = CurrentNode::Closed;
+        self.state.lock().node = CurrentNode::Closed;
     }
 
     fn handle(&self) -> Option<NodeHandle> {
-        self.0.lock().handle.clone()
+        self.state.lock().handle.clone()
     }
 
     /// Returns the status of the node; `None` if it does not reply.
@@ -115,8 +125,17 @@ impl ClusterPublisher {
 }
 
 impl PurgePublisher for ClusterPublisher {
-    fn publish(&self, zone: &str, purge: Vec<u8>) -> Option<PublishedPurge> {
-        let mut state = self.0.lock();
+    fn announce(&self, zone: &str, labels: Option<&[u64]>) -> AnnouncedPurge {
+        self.pages.announce(zone, labels)
+    }
+
+    fn pages(&self) -> Option<Arc<dyn ClusterPages>> {
+        let handle = self.handle()?;
+        handle.options.shares_pages.then(|| Arc::clone(&self.pages) as Arc<dyn ClusterPages>)
+    }
+
+    fn publish(&self, zone: &str, purge: Vec<u8>, announced: AnnouncedPurge) -> Option<PublishedPurge> {
+        let mut state = self.state.lock();
         if matches!(state.node, CurrentNode::Closed) {
             return None;
         }
@@ -126,9 +145,9 @@ impl PurgePublisher for ClusterPublisher {
         let wait_ms = handle.options.receipt_timeout.as_millis() as u64;
         let event = ClusterEvent::Purge { ticket, zone: zone.to_owned(), body: purge, wait_ms };
         let (answer, waiting) = oneshot::channel();
-        state.send(Input::Purge(event, ticket, answer));
+        state.send(Input::Purge(event, ticket, answer, announced));
         drop(state);
-        let shared = Arc::clone(&self.0);
+        let shared = Arc::clone(&self.state);
         Some(PublishedPurge {
             saved: Box::new(move |is_saved| {
                 let result = if is_saved { ClusterEvent::PurgeDurable } else { ClusterEvent::PurgeNotSaved };
@@ -145,13 +164,13 @@ impl PurgePublisher for ClusterPublisher {
 
     fn status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
-        Some(publisher_status(&handle.options, &Self::node_status(&handle)?))
+        Some(publisher_status(&handle.options, &Self::node_status(&handle)?, &self.pages))
     }
 
     fn last_status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
         let status = handle.last_status.lock();
-        status.as_ref().map(|status| publisher_status(&handle.options, status))
+        status.as_ref().map(|status| publisher_status(&handle.options, status, &self.pages))
     }
 
     fn forget_node(&self, node: &str) -> Result<(), String> {
@@ -163,7 +182,7 @@ impl PurgePublisher for ClusterPublisher {
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };
             return Err(format!("the cluster has no other node \"{node}\"; its other nodes: {known}"));
         }
-        self.0.lock().send(Input::Event(ClusterEvent::Forget(name)));
+        self.state.lock().send(Input::Event(ClusterEvent::Forget(name)));
         Ok(())
     }
 }
@@ -215,8 +234,13 @@ mod tests {
             secret: Vec::new().into(),
             partition: PartitionPolicy::Strict,
             receipt_timeout: Duration::ZERO,
+            shares_pages: false,
         };
         (NodeHandle { inputs, options: Arc::new(options), last_status: Arc::default() }, queue)
+    }
+
+    fn publish(publisher: &ClusterPublisher, zone: &str) -> Option<PublishedPurge> {
+        publisher.publish(zone, Vec::new(), publisher.announce(zone, None))
     }
 
     /// Returns the zones of the purges that a node has received, and the number of its other inputs.
@@ -233,28 +257,28 @@ mod tests {
 
     #[test]
     fn purge_between_two_nodes_is_sent_by_the_next_one_and_refused_after_the_last() {
-        let publisher = ClusterPublisher::default();
+        let publisher = ClusterPublisher::new(Arc::default());
         let ((first, mut first_queue), (second, mut second_queue)) = (node(), node());
         publisher.start(first);
-        assert!(publisher.publish("a", Vec::new()).is_some());
+        assert!(publish(&publisher, "a").is_some());
         publisher.suspend();
-        let between = publisher.publish("b", Vec::new()).expect("published");
+        let between = publish(&publisher, "b").expect("published");
         (between.saved)(true);
         assert_eq!(received(&mut first_queue), (vec!["a".to_owned()], 0));
         publisher.start(second);
-        assert!(publisher.publish("c", Vec::new()).is_some());
+        assert!(publish(&publisher, "c").is_some());
         publisher.close();
-        assert!(publisher.publish("d", Vec::new()).is_none());
+        assert!(publish(&publisher, "d").is_none());
         assert_eq!(received(&mut second_queue), (vec!["b".to_owned(), "c".to_owned()], 1));
     }
 
     #[test]
     fn purge_before_the_start_of_the_first_node_is_sent_by_it() {
-        let publisher = ClusterPublisher::default();
-        assert!(publisher.publish("a", Vec::new()).is_none(), "no node is prepared");
+        let publisher = ClusterPublisher::new(Arc::default());
+        assert!(publish(&publisher, "a").is_none(), "no node is prepared");
         let (first, mut queue) = node();
         publisher.prepare(first.clone());
-        assert!(publisher.publish("b", Vec::new()).is_some());
+        assert!(publish(&publisher, "b").is_some());
         publisher.suspend();
         publisher.start(first);
         assert_eq!(received(&mut queue), (vec!["b".to_owned()], 0));

@@ -18,7 +18,6 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// Node of a cluster, with the zones whose purges it exchanges. A reload replaces both in two steps,
 /// [`Self::prepare`] and [`Self::apply`], so that a reload that fails between them changes nothing.
-#[derive(Default)]
 pub struct RunningCluster {
     publisher: Arc<ClusterPublisher>,
     zones: Arc<ClusterZones>,
@@ -46,6 +45,14 @@ enum PreparedChange {
     Start(Box<PreparedNode>),
     /// The configuration has no cluster: the node stops.
     Stop,
+}
+
+impl Default for RunningCluster {
+    fn default() -> Self {
+        let zones = Arc::<ClusterZones>::default();
+        let publisher = Arc::new(ClusterPublisher::new(Arc::clone(zones.pages())));
+        Self { publisher, zones, node: None }
+    }
 }
 
 impl RunningCluster {
@@ -177,6 +184,7 @@ mod tests {
             secret: vec![1; 32].into(),
             partition: PartitionPolicy::Strict,
             receipt_timeout: Duration::ZERO,
+            shares_pages: false,
         }
     }
 

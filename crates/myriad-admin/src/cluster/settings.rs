@@ -37,6 +37,8 @@ pub struct ClusterConf {
     pub node: Option<String>,
     /// `partition`: use of stored pages while Valkey is not reachable.
     pub partition: PartitionPolicy,
+    /// `pages`: true if the nodes fetch pages for each other.
+    pub shares_pages: bool,
     /// `receipt_timeout`: maximum time that the answer to a purge waits for the receipts of other nodes, in
     /// milliseconds; 0 if it does not wait.
     pub receipt_timeout_ms: u64,

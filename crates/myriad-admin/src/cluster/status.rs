@@ -1,15 +1,20 @@
 //! Status of the node, for administrators.
 
 use myriad_cluster::node::{
-    LinkState, MemberPresence, MemberStatus, NodeStatus, PendingPurgeStatus, Readiness,
+    LinkState, MemberPresence, MemberStatus, NodeCounters, NodeStatus, PendingPurgeStatus, Readiness,
 };
 use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
 
 use super::options::ClusterOptions;
+use super::pages::SharedPages;
 
 /// Returns the status of a node in the form that the commands, the API and the metrics use.
-pub(super) fn publisher_status(options: &ClusterOptions, node: &NodeStatus) -> PublisherStatus {
-    let counters = &node.counters;
+pub(super) fn publisher_status(
+    options: &ClusterOptions,
+    node: &NodeStatus,
+    pages: &SharedPages,
+) -> PublisherStatus {
+    let counters = node_counters(&node.counters);
     PublisherStatus {
         cluster: options.name.clone(),
         node: options.node.clone(),
@@ -27,21 +32,25 @@ pub(super) fn publisher_status(options: &ClusterOptions, node: &NodeStatus) -> P
         members: node.members.iter().map(member).collect(),
         unconfirmed: node.pending.iter().map(unconfirmed).collect(),
         unconfirmed_count: node.pending_count as u64,
-        counters: vec![
-            ("purges_sent", counters.purges_requested),
-            ("purges_received", counters.purges_applied),
-            ("purges_repeated", counters.purges_repeated),
-            ("records_appended", counters.records_appended),
-            ("appends_refused", counters.appends_refused),
-            ("receipts", counters.receipts),
-            ("values_refused", counters.values_refused),
-            ("everything_expired", counters.everything_expired),
-            ("log_rewinds", counters.rewinds),
-            ("commands_failed", counters.commands_failed),
-            ("disconnects", counters.disconnects),
-            ("partitions", counters.partitions),
-        ],
+        counters: counters.into_iter().chain(pages.counters()).collect(),
     }
+}
+
+fn node_counters(counters: &NodeCounters) -> [(&'static str, u64); 12] {
+    [
+        ("purges_sent", counters.purges_requested),
+        ("purges_received", counters.purges_applied),
+        ("purges_repeated", counters.purges_repeated),
+        ("records_appended", counters.records_appended),
+        ("appends_refused", counters.appends_refused),
+        ("receipts", counters.receipts),
+        ("values_refused", counters.values_refused),
+        ("everything_expired", counters.everything_expired),
+        ("log_rewinds", counters.rewinds),
+        ("commands_failed", counters.commands_failed),
+        ("disconnects", counters.disconnects),
+        ("partitions", counters.partitions),
+    ]
 }
 
 fn member(member: &MemberStatus) -> ClusterMember {

@@ -5,13 +5,15 @@ use std::time::Duration;
 use myriad_base::digits::decimal;
 use myriad_cluster::node::{ClusterCommand, CommandError, CommandReply, LogEntry};
 use myriad_cluster::record::{EntryId, NodeName};
-use redis::aio::MultiplexedConnection;
+use redis::aio::{MultiplexedConnection, PubSub};
 use redis::{
     AsyncConnectionConfig, Client, Cmd, ConnectionAddr, ErrorKind, FromRedisValue, IntoConnectionInfo,
     RedisConnectionInfo, RedisError, RedisResult, ServerErrorKind, TlsCertificates, Value, cmd,
 };
 
+use super::link_error::LinkError;
 use super::options::ClusterOptions;
+use super::page_commands::{self, PageConnection};
 use super::server_url::ServerUrl;
 
 /// Maximum time for establishing a connection.
@@ -52,13 +54,17 @@ return 'OK'";
 
 /// Names of a cluster's keys. All have the same hash tag, so that a Redis Cluster stores them on one server.
 #[derive(Clone, Debug)]
-struct KeyNames {
+pub(super) struct KeyNames {
     prefix: String,
 }
 
 impl KeyNames {
+    pub(super) fn prefix(cluster: &str) -> String {
+        format!("myriad:{{{cluster}}}:")
+    }
+
     fn of(cluster: &str) -> Self {
-        Self { prefix: format!("myriad:{{{cluster}}}:") }
+        Self { prefix: Self::prefix(cluster) }
     }
 
     fn purges(&self) -> String {
@@ -74,22 +80,15 @@ impl KeyNames {
     }
 }
 
-/// Reason why a connection failed, or a command got no reply.
-#[derive(Debug)]
-pub(super) struct LinkError(pub String);
-
-impl From<RedisError> for LinkError {
-    fn from(error: RedisError) -> Self {
-        Self(error.to_string())
-    }
-}
-
-/// Two connections to the server that is the primary: one for commands, and one for reads that wait.
+/// Connections to the server that is the primary: one for commands, one for reads that wait, and those for pages.
 pub(super) struct ValkeyLink {
     /// Address of the server, for messages.
     pub address: String,
     pub commands: CommandConnection,
     pub reads: CommandConnection,
+    /// Connection for pages, and the messages about the ends of their leases; `None` with `pages off`. The error if the
+    /// server does not permit the subscription.
+    pub pages: Option<Result<(PageConnection, PubSub), LinkError>>,
 }
 
 impl ValkeyLink {
@@ -126,12 +125,28 @@ impl ValkeyLink {
         };
         let connection =
             |connection| CommandConnection { connection, keys: keys.clone(), node: options.node.clone() };
+        let pages = if options.shares_pages { Some(connect_pages(options, &primary).await) } else { None };
         Ok(Self {
+            pages,
             address: primary.to_string(),
             commands: connection(open(options, &primary).await?),
             reads: connection(open(options, &primary).await?),
         })
     }
+}
+
+/// Opens the connection for pages, and subscribes to the ends of their leases.
+async fn connect_pages(
+    options: &ClusterOptions,
+    server: &ServerUrl,
+) -> Result<(PageConnection, PubSub), LinkError> {
+    let prefix = KeyNames::prefix(&options.name);
+    let connection = open_with(options, server, page_commands::REPLY_TIMEOUT).await?;
+    let mut ended = tokio::time::timeout(CONNECT_TIMEOUT, client(options, server)?.get_async_pubsub())
+        .await
+        .map_err(|_| LinkError("the server did not reply in time".to_owned()))??;
+    ended.subscribe(PageConnection::channel(&prefix)).await?;
+    Ok((PageConnection { connection, prefix }, ended))
 }
 
 /// Returns the address of the primary that a Sentinel reports.
@@ -158,6 +173,21 @@ fn redirected(from: &ServerUrl, address: &str) -> Option<ServerUrl> {
 }
 
 async fn open(options: &ClusterOptions, server: &ServerUrl) -> Result<MultiplexedConnection, LinkError> {
+    open_with(options, server, REPLY_TIMEOUT).await
+}
+
+async fn open_with(
+    options: &ClusterOptions,
+    server: &ServerUrl,
+    reply_timeout: Duration,
+) -> Result<MultiplexedConnection, LinkError> {
+    let config = AsyncConnectionConfig::new()
+        .set_connection_timeout(Some(CONNECT_TIMEOUT))
+        .set_response_timeout(Some(reply_timeout));
+    Ok(client(options, server)?.get_multiplexed_async_connection_with_config(&config).await?)
+}
+
+fn client(options: &ClusterOptions, server: &ServerUrl) -> Result<Client, LinkError> {
     let address = if server.tls {
         ConnectionAddr::TcpTls {
             host: server.host.clone(),
@@ -183,17 +213,13 @@ async fn open(options: &ClusterOptions, server: &ServerUrl) -> Result<Multiplexe
         }
     }
     let info = address.into_connection_info()?.set_redis_settings(settings);
-    let client = if server.tls {
+    if server.tls {
         let certificates =
             TlsCertificates { client_tls: None, root_cert: options.trusted_certificates.clone() };
-        Client::build_with_tls(info, certificates)?
+        Ok(Client::build_with_tls(info, certificates)?)
     } else {
-        Client::open(info)?
-    };
-    let config = AsyncConnectionConfig::new()
-        .set_connection_timeout(Some(CONNECT_TIMEOUT))
-        .set_response_timeout(Some(REPLY_TIMEOUT));
-    Ok(client.get_multiplexed_async_connection_with_config(&config).await?)
+        Ok(Client::open(info)?)
+    }
 }
 
 /// Connection that executes the commands of a node.

@@ -9,18 +9,20 @@ use myriad_policy::PurgeTarget;
 use myriad_store::page::PageZone;
 use parking_lot::Mutex;
 
+use super::pages::SharedPages;
 use super::position_file::{PositionFile, StoredPosition, zone_identity};
 use crate::purge::{PurgeFailure, ZonePurge, expire_zone, run_received};
 
 /// Maximum number of targets and keys of purges that are executed as one.
 const MAX_COMBINED: usize = 2048;
 
-/// Zones of this node that belong to the cluster.
+/// Zones of this node that belong to the cluster, and the pages that its nodes fetch for each other.
 #[derive(Default)]
 pub(super) struct ClusterZones {
     zones: Mutex<Vec<Arc<PageZone>>>,
     /// Zones whose pages may have missed purges, and could not be made stale durably.
     unexpired: Mutex<Vec<Arc<PageZone>>>,
+    pages: Arc<SharedPages>,
 }
 
 impl ClusterZones {
@@ -44,6 +46,11 @@ impl ClusterZones {
     /// Removes zones.
     pub(super) fn remove(&self, zones: &[Arc<PageZone>]) {
         self.zones.lock().retain(|zone| !zones.iter().any(|other| Arc::ptr_eq(zone, other)));
+    }
+
+    /// Returns the pages that the nodes of the cluster fetch for each other.
+    pub(super) fn pages(&self) -> &Arc<SharedPages> {
+        &self.pages
     }
 
     /// Returns all zones.
@@ -78,7 +85,7 @@ impl ClusterZones {
         // During a reload, two zones may have the same name.
         let running = known.iter().flat_map(|(name, purge)| {
             let named = zones.iter().filter(move |zone| zone.zone.name() == *name);
-            named.map(move |zone| apply_in(zone, purge.as_ref(), log))
+            named.map(move |zone| self.apply_in(zone, purge.as_ref(), log))
         });
         // All purges are in effect after the first poll, which happens in their order. The rest waits for the disk.
         join_all(running).await.into_iter().all(|is_saved| is_saved)
@@ -88,7 +95,7 @@ impl ClusterZones {
     /// saved in a zone.
     pub(super) async fn expire_all(&self, log: &ErrorLog) -> bool {
         let zones = self.all();
-        let running = zones.iter().map(async |zone| expire(zone, log).await);
+        let running = zones.iter().map(async |zone| self.expire(zone, log).await);
         let is_saved = join_all(running).await.into_iter().all(|is_saved| is_saved);
         if is_saved {
             self.unexpired.lock().clear();
@@ -99,7 +106,7 @@ impl ClusterZones {
     /// Makes all pages of a zone stale that may have missed purges. Returns false if this could not be saved, or has
     /// failed; the zone is then one of [`Self::expire_again`].
     pub(super) async fn expire_missed(&self, zone: &Arc<PageZone>, log: &ErrorLog) -> bool {
-        let is_saved = expire(zone, log).await;
+        let is_saved = self.expire(zone, log).await;
         let mut unexpired = self.unexpired.lock();
         unexpired.retain(|other| !Arc::ptr_eq(zone, other));
         if !is_saved {
@@ -121,6 +128,40 @@ impl ClusterZones {
         for zone in unexpired.iter().filter(|zone| contains(&zones, zone)) {
             self.expire_missed(zone, log).await;
         }
+    }
+
+    /// Executes a purge; `None`, or one that fails, invalidates all pages of the zone. Returns false if it is in effect, but
+    /// could not be saved.
+    async fn apply_in(&self, zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) -> bool {
+        if let Some(purge) = purge {
+            self.pages.note_purge(zone.zone.name(), purge.labels().as_deref());
+            let error = match run_received(zone, purge).await {
+                Ok(()) => return true,
+                Err(PurgeFailure::Unlogged(_)) => return false,
+                Err(error) => error,
+            };
+            let name = zone.zone.name();
+            let text = format_args!(
+                "cluster: a purge of another node failed in zone \"{name}\" ({error}); all pages of the zone become stale"
+            );
+            log.write(LogLevel::Error, None, text);
+        }
+        self.expire(zone, log).await
+    }
+
+    /// Makes all pages of a zone stale, because they may have missed purges. Returns false if this could not be saved: the
+    /// zone has logged the error of the disk. Another error is logged here.
+    pub(super) async fn expire(&self, zone: &PageZone, log: &ErrorLog) -> bool {
+        self.pages.note_purge(zone.zone.name(), None);
+        let result = expire_zone(zone).await;
+        if let Err(error) = &result
+            && !matches!(error, PurgeFailure::Unlogged(_))
+        {
+            let name = zone.zone.name();
+            let text = format_args!("cluster: the pages of zone \"{name}\" could not be made stale: {error}");
+            log.write(LogLevel::Crit, None, text);
+        }
+        result.is_ok()
     }
 }
 
@@ -160,38 +201,6 @@ fn combine<'a>(
 
 fn is_exact(purge: &ZonePurge) -> bool {
     purge.targets.iter().all(PurgeTarget::is_exact)
-}
-
-/// Executes a purge; `None`, or one that fails, invalidates all pages of the zone. Returns false if it is in effect, but
-/// could not be saved.
-async fn apply_in(zone: &PageZone, purge: Option<&ZonePurge>, log: &ErrorLog) -> bool {
-    if let Some(purge) = purge {
-        let error = match run_received(zone, purge).await {
-            Ok(()) => return true,
-            Err(PurgeFailure::Unlogged(_)) => return false,
-            Err(error) => error,
-        };
-        let name = zone.zone.name();
-        let text = format_args!(
-            "cluster: a purge of another node failed in zone \"{name}\" ({error}); all pages of the zone become stale"
-        );
-        log.write(LogLevel::Error, None, text);
-    }
-    expire(zone, log).await
-}
-
-/// Makes all pages of a zone stale, because they may have missed purges. Returns false if this could not be saved: the
-/// zone has logged the error of the disk. Another error is logged here.
-async fn expire(zone: &PageZone, log: &ErrorLog) -> bool {
-    let result = expire_zone(zone).await;
-    if let Err(error) = &result
-        && !matches!(error, PurgeFailure::Unlogged(_))
-    {
-        let name = zone.zone.name();
-        let text = format_args!("cluster: the pages of zone \"{name}\" could not be made stale: {error}");
-        log.write(LogLevel::Crit, None, text);
-    }
-    result.is_ok()
 }
 
 #[cfg(test)]

@@ -167,9 +167,13 @@ impl BegunPurge {
 /// Begins a purge in one zone: it is in effect when this returns, and the zone's cluster has received it. Nothing is
 /// awaited in between, so that a client that disconnects cannot cause a purge on only one node.
 fn begin_published(zone: &PageZone, purge: &ZonePurge, by: PurgeSource) -> Result<BegunPurge, PurgeFailure> {
+    let (name, publisher) = (zone.zone.name(), zone.publisher.lock().clone());
+    let announced = publisher.as_ref().map(|publisher| publisher.announce(name, purge.labels().as_deref()));
     let saving = apply(zone, purge)?;
-    let publisher = zone.publisher.lock().clone();
-    let published = publisher.as_ref().map(|publisher| publisher.publish(zone.zone.name(), purge.encode()));
+    let published = publisher
+        .as_ref()
+        .zip(announced)
+        .map(|(publisher, announced)| publisher.publish(name, purge.encode(), announced));
     let (saved, receipts) = match published {
         Some(Some(PublishedPurge { saved, receipts })) => (Some(saved), Some(receipts)),
         None | Some(None) => (None, None),
@@ -338,7 +342,7 @@ fn apply(zone: &PageZone, purge: &ZonePurge) -> Result<PurgeFuture, PurgeFailure
             zone.recent_purges.note_labels(&noted);
         }
         let keys: Vec<Vec<u8>> =
-            all_keys(purge).flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
+            purge.all_keys().flat_map(|key| [key.to_vec(), of_other_codings(key)]).collect();
         let keys: Vec<_> = keys.iter().map(|key| KeyRef::new(key)).collect();
         let covered = PurgeScope::Exact { keys: &keys, addresses: &addresses, labels: &labels };
         zone.zone.purge_from(covered, kind, from)
@@ -357,15 +361,6 @@ fn apply(zone: &PageZone, purge: &ZonePurge) -> Result<PurgeFuture, PurgeFailure
         }
     };
     Ok(purged.if_active()?)
-}
-
-/// Returns the cache keys of an exact purge.
-fn all_keys(purge: &ZonePurge) -> impl Iterator<Item = &[u8]> {
-    let named = purge.targets.iter().flat_map(|target| match target {
-        PurgeTarget::Keys(keys) => &keys[..],
-        _ => &[],
-    });
-    named.map(|key| &**key).chain(purge.keys.iter().map(Vec::as_slice))
 }
 
 /// Returns a function that adds a purge to the purge log of its zone, for monitoring. Its argument is the result of the

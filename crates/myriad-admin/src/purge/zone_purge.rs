@@ -1,6 +1,6 @@
 //! Purge of one zone, as this node executes it and as the nodes of a cluster exchange it.
 
-use myriad_policy::{PurgeCommand, PurgeTarget};
+use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
 use myriad_store::PurgeKind;
 
 /// Effect of a purge on the pages that it covers.
@@ -54,6 +54,22 @@ impl ZonePurge {
     /// pages of the zone, or each page must be checked.
     pub(super) fn is_exact(&self) -> bool {
         self.targets.iter().all(PurgeTarget::is_exact)
+    }
+
+    /// Returns the cache keys of an exact purge.
+    pub(super) fn all_keys(&self) -> impl Iterator<Item = &[u8]> {
+        let named = self.targets.iter().flat_map(|target| match target {
+            PurgeTarget::Keys(keys) => &keys[..],
+            _ => &[],
+        });
+        named.map(|key| &**key).chain(self.keys.iter().map(Vec::as_slice))
+    }
+
+    /// Returns the labels (hashes) of the covered URLs, tags and cache keys; `None` if each page must be checked.
+    pub fn labels(&self) -> Option<Vec<u64>> {
+        let of_target = |target: &PurgeTarget| [target.addresses(), target.labels()].concat();
+        let keys = self.all_keys().map(Tags::label);
+        self.is_exact().then(|| self.targets.iter().flat_map(of_target).chain(keys).collect())
     }
 
     /// Returns a word for the kind of the purge and a description of its pages, for responses and logs.
@@ -125,8 +141,6 @@ fn take<'a>(rest: &mut &'a [u8]) -> Option<&'a [u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use myriad_policy::Tags;
-
     fn purges() -> Vec<ZonePurge> {
         let url = PurgeTarget::url(b"http://a.test/x?y").expect("a URL");
         let several = ZonePurge {

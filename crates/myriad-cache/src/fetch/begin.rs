@@ -188,6 +188,7 @@ fn begin(
         own_request,
         shared_headers,
         noise_check,
+        lease: None,
         guard,
     };
     let held = cached.to_owned();

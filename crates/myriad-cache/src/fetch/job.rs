@@ -13,7 +13,7 @@ use crate::journey_step::OwnedCacheContext;
 use crate::leak_guard::{FetchGuard, Verification};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::UpstreamTarget;
-use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta};
+use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageLease, PageMeta};
 
 /// Data of a fetch's task.
 pub(super) struct FetchJob {
@@ -58,6 +58,8 @@ pub(super) struct FetchGoal {
     /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
     /// other fetches.
     pub noise_check: Option<NoiseCheck>,
+    /// Right to fetch the page for all nodes of the cluster; `None` outside of a cluster.
+    pub lease: Option<Box<dyn PageLease>>,
     /// Values that the response must not contain; `None` if `leak_guard` is off.
     pub guard: Option<FetchGuard>,
 }

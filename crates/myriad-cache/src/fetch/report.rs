@@ -6,11 +6,13 @@ use tokio::sync::oneshot;
 
 use super::no_response::NoResponse;
 
-/// Result of a fetch, sent to the request that started it. After `Admitted` and `Confirmed`, that request reads the
-/// page in flight like all waiters.
+/// Result of a fetch, sent to the request that started it. After `Admitted`, `Confirmed` and `OfCluster`, that
+/// request reads the page in flight like all waiters.
 pub(crate) enum FetchReport {
     /// The page is being stored. Contains the origin's head, with its cookies.
     Admitted(ResponseHead),
+    /// Another node of the cluster has fetched the page, which is being stored.
+    OfCluster,
     /// The origin has confirmed the stored page with a 304.
     Confirmed,
     /// The origin has confirmed the stored page, but the 304 cannot be shared: it has private fields, data of the

@@ -10,6 +10,7 @@ use myriad_store::FlightWriter;
 use myriad_upstream::{ErrorKind, OriginError, OriginRequest, SentTracker};
 
 use super::abort::{abort_fetch, reject_fetch};
+use super::cluster_page;
 use super::job::{FetchJob, FetchedResponse, NextCause};
 use super::no_response::{NoResponse, is_of_the_origin};
 use super::report::{FetchReport, report};
@@ -22,7 +23,7 @@ use myriad_exchange::runtime::OriginPlace;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_origin::fetch::fetch as origin_fetch;
 use myriad_origin::group;
-use myriad_store::page::{FetchAdmission, PageMeta};
+use myriad_store::page::{ClusterPageResult, FetchAdmission, PageMeta};
 
 /// Reason why a fetch has no response.
 pub(super) enum FetchError {
@@ -93,6 +94,12 @@ fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
+/// Logs that a fetch is cancelled. Returns `None`: no further fetch starts.
+fn note_cancelled(exchange: &Exchange) -> Option<NextFetch> {
+    exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
+    None
+}
+
 /// Fetch of a page that is to be started after another one.
 pub(super) struct NextFetch {
     /// Copy of the request that started the first fetch.
@@ -103,7 +110,7 @@ pub(super) struct NextFetch {
     pub cause: NextCause,
 }
 
-/// Runs a fetch: sends the request, then stores its response, or reports the failure to the waiters and the client. A
+/// Runs a fetch: searches for the page in the cluster, or sends the request, then stores its response, or reports the failure to the waiters and the client. A
 /// fetch for a request is cancelled when no client waits for it any more, with `*_ignore_client_abort` only before it
 /// was sent. Returns the further fetch to start if the page must be fetched again, otherwise `None`.
 pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
@@ -116,12 +123,27 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
         target: chosen,
         reporter,
         permit: _spent,
-        goal: sought,
+        goal: mut sought,
     } = job;
     let OwnedCacheContext { origin: place, cache } = &held;
     // A background refresh continues without readers, because later requests use it. With `*_ignore_client_abort`, a
     // request that was already sent is completed and its response stored, even if all clients have disconnected.
     let until = (request.attempts.track_sent(), place.fetch.to_the_end);
+    if let Some(search) = cluster_page::search(&exchange, held.get(), &writer, &sought) {
+        let searching = pin!(search);
+        let found = match reporter {
+            Some(_) => poll_while_awaited(&mut writer, until.clone(), searching).await,
+            None => Some(searching.await),
+        };
+        match found {
+            Some(ClusterPageResult::Found(page)) => {
+                cluster_page::store(&exchange, held.get(), writer, reporter, *page);
+                return None;
+            }
+            Some(ClusterPageResult::Fetch(lease)) => sought.lease = lease,
+            None => return note_cancelled(&exchange),
+        }
+    }
     let answered = {
         let asking = pin!(send_request(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
         match reporter {
@@ -129,10 +151,7 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
             None => Some(asking.await),
         }
     };
-    let Some(answered) = answered else {
-        exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
-        return None;
-    };
+    let Some(answered) = answered else { return note_cancelled(&exchange) };
     // A response for one client alone gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
     if !sought.own_request && !is_closed {

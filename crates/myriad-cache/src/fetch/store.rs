@@ -35,7 +35,7 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
-use myriad_store::page::{FetchPermit, Page, PageMeta};
+use myriad_store::page::{FetchPermit, Page, PageLease, PageMeta};
 
 /// Response that may be stored, with everything needed to store it.
 pub(super) struct AdmittedResponse {
@@ -55,6 +55,8 @@ pub(super) struct AdmittedResponse {
     pub selection: Option<Selection>,
     /// Entry to store under the page's other key as well, if any.
     pub companion: Option<CompanionPage>,
+    /// Right to fetch the page for all nodes of the cluster; `None` outside of a cluster.
+    pub lease: Option<Box<dyn PageLease>>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
     /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
@@ -86,6 +88,7 @@ pub(super) async fn store(
         fetching,
         selection,
         companion,
+        lease,
         attempts,
         noise_check,
         mut guard,
@@ -95,13 +98,12 @@ pub(super) async fn store(
     let status = head.status;
     let coding = page::removed_coding(&exchange.request, &head);
     let mut meta = page_meta(exchange, cached, &head, lifetime, now, coding);
-    let varies = selection
-        .as_ref()
-        .filter(|selection| shared_fetch_headers::is_other_variant(&exchange.request, Some(*selection)));
-    let varies = varies.map(|selection| selection.selector.to_vec());
+    let is_other =
+        |selection: &&Selection| shared_fetch_headers::is_other_variant(&exchange.request, Some(*selection));
+    let varies = selection.as_ref().filter(is_other).map(|selection| selection.selector.to_vec());
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
-    let state = ApplicationState::of(&head.fields);
-    let is_incomplete = state.incomplete;
+    let ApplicationState { incomplete: is_incomplete, counters: shows_counters, .. } =
+        ApplicationState::of(&head.fields);
     let mut cutting = Cutting::begin(&exchange.request, &head);
     let cut = cutting.as_ref().map_or_else(
         || esi::data_without_markup(&exchange.request, &head),
@@ -145,28 +147,33 @@ pub(super) async fn store(
         let verification = guard.verification(&exchange.request, cached.cache, &lifetime, status);
         return verification.map(NextCause::Verification);
     }
-    let fetched = Fetched { requested_at, shows_counters: state.counters, check: noise_check };
+    let fetched = Fetched { requested_at, shows_counters, check: noise_check };
     let next = adaptive_validity::assess(exchange, cached.cache, &mut writer, &mut meta, fetched);
-    if let (Some(companion), Some(body)) = (companion, writer.body()) {
-        companion.store(exchange, cached.cache, meta.clone(), &body);
-    }
     if let Some(body) = writer.body() {
+        if let Some(companion) = companion {
+            companion.store(exchange, cached.cache, meta.clone(), &body);
+        }
         assets::store_assets(exchange, cached, meta.view(), &body);
     }
-    let page = complete_page(exchange, cached, writer, meta);
+    let page = complete_page(exchange, cached, writer, meta, lease);
     page.zip(next).map(|(page, check)| NextCause::NoiseCheck(page, check))
 }
 
-/// Completes a page. If it replaces a page with an optimized form, also copies that form or starts to make a new one.
+/// Completes a page, and stores it for the other nodes of the cluster with `lease`. If it replaces a page with an optimized
+/// form, also copies that form or starts to make a new one.
 fn complete_page(
     exchange: &Exchange,
     cached: CacheContext<'_>,
     writer: BodyWriter<PageMeta>,
     meta: PageMeta,
+    lease: Option<Box<dyn PageLease>>,
 ) -> Option<Page> {
     #[cfg(feature = "optimizer")]
     let previous = writer.previous().cloned();
     let page = complete(exchange, &cached.cache.zone, writer, meta);
+    if let (Some(lease), Some(page)) = (lease, &page) {
+        lease.store(page);
+    }
     #[cfg(feature = "optimizer")]
     if let (Some(previous), Some(page)) = (&previous, &page) {
         optimize::after_fetch(exchange, cached, previous, page);

@@ -116,6 +116,7 @@ pub(super) async fn judge(
                 fetching,
                 selection,
                 companion,
+                lease: sought.lease.take(),
                 attempts,
                 noise_check,
                 guard,
@@ -221,7 +222,12 @@ fn confirm(
     let rules = validity::rules(exchange, cache, head, stored);
     let generation = writer.generation();
     let result = match revalidate::confirm(exchange, cached, &rules, writer, head, arrival) {
-        Confirmation::Page => FetchReport::Confirmed,
+        Confirmation::Page(page) => {
+            if let (Some(lease), Some(page)) = (sought.lease.take(), &page) {
+                lease.store(page);
+            }
+            FetchReport::Confirmed
+        }
         Confirmation::Personal(why) => {
             if why.is_some_and(|why| invalidates_stored_page(304, why, false, sought.own_request)) {
                 remove_older_entries(exchange, cache, generation);

@@ -1,7 +1,7 @@
 //! Actions: output of a node.
 
 use super::{BatchNumber, ClockMs, ClusterMessage, CommandNumber, ExpiryReason, PurgeTicket};
-use crate::record::{ClusterPurge, EntryId, NodeName};
+use crate::record::{ClusterPurge, EntryId, LogPosition, NodeName};
 
 /// Output of a node. The caller executes actions in order, and reports those with a number when they are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -37,6 +37,8 @@ pub enum ClusterAction {
     /// Change which stored pages are served. Before the first such action, [`Readiness::StaleBefore`] with the time of
     /// the start applies.
     SetReadiness(Readiness),
+    /// Change which pages of other nodes are used ([`crate::gate::PageGate`]).
+    SetPageRule(PageRule),
     /// Answer to a purge.
     Answer {
         /// Number of the purge.
@@ -150,6 +152,18 @@ pub enum Readiness {
     /// validation. Pages stored before the node's start are older than every such time. `ClockMs::MAX`: no stored page
     /// is served without validation. The time is updated about once per second during a partition.
     StaleBefore(ClockMs),
+}
+
+/// Rule for pages of other nodes, as [`ClusterAction::SetPageRule`] sets it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PageRule {
+    /// Position in the log of purges that this node stores with pages whose fetch begins now; `None` if the node may
+    /// neither store pages for others nor use theirs, because it may miss purges.
+    pub position: Option<LogPosition>,
+    /// Time after which the position no longer applies, because the node has not heard from all members since.
+    pub usable_until: ClockMs,
+    /// True if the log up to the position has every purge that is in effect on this node.
+    pub is_complete: bool,
 }
 
 /// Reason for new connections.

@@ -30,4 +30,6 @@ pub(super) enum SeededBug {
     FailedSaveConfirmed,
     /// An own purge whose save failed counts as durable.
     OwnFailedSaveIgnored,
+    /// The position of a page counts as complete although purges of this node are not in the log.
+    UnloggedPurgesIgnored,
 }

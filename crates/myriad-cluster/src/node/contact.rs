@@ -54,6 +54,11 @@ impl ContactState {
         self.fresh_at
     }
 
+    /// Time after which a partition is detected unless the node has contact again before.
+    pub(super) fn partition_at(&self) -> ClockMs {
+        self.fresh_at.map_or(0, |fresh_at| fresh_at + self.detection_ms)
+    }
+
     /// Rule that was returned last.
     pub(super) fn readiness(&self) -> Readiness {
         self.readiness

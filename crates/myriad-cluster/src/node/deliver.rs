@@ -162,7 +162,9 @@ impl ClusterNode {
         if !is_ready {
             return None;
         }
-        let due_at = if self.outbox.has_unsent() { Some(0) } else { self.outbox.lost_due_at() };
+        // A record without purges ends the state `is_off_chain`.
+        let is_due = self.outbox.has_unsent() || self.is_off_chain;
+        let due_at = if is_due { Some(0) } else { self.outbox.lost_due_at() };
         due_at.map(|due_at| due_at.max(self.append_at))
     }
 
@@ -214,6 +216,7 @@ impl ClusterNode {
             // The record follows the newest entry, which this node has read; so nothing lies between.
             self.tail = Some(LogTail { id: record.id, end: tag.0.to_vec() });
             self.accept(&record, tag, now);
+            self.is_off_chain = false;
         }
         // In other states, the record is found by reading.
     }

@@ -239,6 +239,7 @@ impl ClusterNode {
                 self.log(ClusterMessage::LogRewound { from: from.id, to: common.id });
             }
             self.repeat_lost(lost, now);
+            self.is_off_chain = true;
         }
         if from != Some(common) {
             self.queue.push(UnappliedRecord::new(common, None));
@@ -250,6 +251,7 @@ impl ClusterNode {
     fn expire(&mut self, (newest, predecessor): (LogPosition, LogPosition), now: ClockMs) {
         let reason =
             if self.history.position().is_some() { ExpiryReason::Gap } else { ExpiryReason::NoPosition };
+        self.is_off_chain |= self.history.position().is_some();
         let retained = self.history.jump(newest, predecessor);
         self.repeat_all(retained, now);
         let batch =
@@ -290,6 +292,7 @@ impl ClusterNode {
         self.log(ClusterMessage::LogRestarted(record.id));
         if self.history.position() == Some(record.predecessor) {
             self.accept(record, tag, now);
+            self.is_off_chain = false;
         } else {
             self.expire((position, record.predecessor), now);
         }

@@ -13,7 +13,7 @@ use super::schedule::UpkeepState;
 use super::search::SearchState;
 use super::{
     BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterMessage, LinkState, LogTail,
-    NodeCounters, NodeSettings, NodeStart, NodeStatus, Readiness, ReconnectReason,
+    NodeCounters, NodeSettings, NodeStart, NodeStatus, PageRule, Readiness, ReconnectReason,
 };
 use crate::record::{EntryId, LogPosition, LogRecord, NodeName, RecordError, RecordTag, StartId, StoredNode};
 
@@ -78,6 +78,11 @@ pub struct ClusterNode {
     pub(super) members: MemberTable,
     pub(super) contact: ContactState,
     pub(super) is_replayed: bool,
+    /// True if the node may have applied purges that neither the log nor its outbox has. A record that the node appends
+    /// is after all of them.
+    pub(super) is_off_chain: bool,
+    /// Rule for pages of other nodes that was sent last.
+    page_rule: PageRule,
     pub(super) receipts_after: EntryId,
     pub(super) upkeep: UpkeepState,
     pub(super) counters: NodeCounters,
@@ -127,6 +132,8 @@ impl ClusterNode {
                 now,
             ),
             is_replayed: false,
+            is_off_chain: false,
+            page_rule: PageRule::default(),
             receipts_after: EntryId::ZERO,
             upkeep: UpkeepState::new(now),
             counters: NodeCounters::default(),
@@ -233,6 +240,7 @@ impl ClusterNode {
         }
         self.step_answers(now);
         self.step_readiness(now);
+        self.step_page_rule();
         self.step_store(now);
         self.step_shutdown(now);
         let timings = &self.settings.timings;
@@ -254,6 +262,20 @@ impl ClusterNode {
             } else {
                 ClusterMessage::PartitionEnded
             });
+        }
+    }
+
+    fn step_page_rule(&mut self) {
+        let may_miss_purges = self.contact.readiness() != Readiness::Serving || self.upkeep.is_name_taken();
+        let rule = PageRule {
+            position: self.history.position().filter(|_| !may_miss_purges),
+            usable_until: self.contact.partition_at(),
+            is_complete: !self.is_off_chain && self.queue.is_in_effect() && self.outbox.is_in_log()
+                || self.has_bug(SeededBug::UnloggedPurgesIgnored),
+        };
+        if rule != self.page_rule {
+            self.page_rule = rule;
+            self.actions.push_back(ClusterAction::SetPageRule(rule));
         }
     }
 

@@ -354,6 +354,11 @@ impl PurgeOutbox {
         !self.unsent.is_empty()
     }
 
+    /// True if neither own purges nor lost purges of other nodes wait for the log.
+    pub(super) fn is_in_log(&self) -> bool {
+        self.unsent.is_empty() && self.lost.is_empty()
+    }
+
     /// Time at which the first lost purge is due.
     pub(super) fn lost_due_at(&self) -> Option<ClockMs> {
         self.lost.first_key_value().map(|(&(due_at, _), _)| due_at)

@@ -46,15 +46,24 @@ pub enum RecordContext<'a> {
     Receipts(&'a NodeName),
     /// File with the position of this node.
     Stored(&'a NodeName),
+    /// Page with this key in the zone with this name.
+    Page {
+        /// Name of the zone.
+        zone: &'a str,
+        /// Cache key.
+        key: &'a [u8],
+    },
 }
 
 impl RecordContext<'_> {
-    fn label(&self) -> (u8, &str) {
+    /// Returns a number for the kind of the value, and the names of its owner.
+    fn label(&self) -> (u8, &str, &[u8]) {
         match self {
-            Self::Log => (1, ""),
-            Self::Member(node) => (2, node.as_str()),
-            Self::Receipts(node) => (3, node.as_str()),
-            Self::Stored(node) => (4, node.as_str()),
+            Self::Log => (1, "", b""),
+            Self::Member(node) => (2, node.as_str(), b""),
+            Self::Receipts(node) => (3, node.as_str(), b""),
+            Self::Stored(node) => (4, node.as_str(), b""),
+            Self::Page { zone, key } => (5, zone, key),
         }
     }
 }
@@ -97,10 +106,14 @@ impl ClusterSecret {
         value
     }
 
+    /// Returns the tag of a value.
+    pub(super) fn tag(&self, context: RecordContext<'_>, value: &[u8]) -> RecordTag {
+        RecordTag(self.context(context, value).sign().as_ref().try_into().expect("SHA-256 has 32 bytes"))
+    }
+
     /// Appends the tag to a value, and returns the tag.
     pub(super) fn seal(&self, context: RecordContext<'_>, value: &mut Vec<u8>) -> RecordTag {
-        let tag =
-            RecordTag(self.context(context, value).sign().as_ref().try_into().expect("SHA-256 has 32 bytes"));
+        let tag = self.tag(context, value);
         value.extend_from_slice(&tag.0);
         tag
     }
@@ -121,12 +134,12 @@ impl ClusterSecret {
     /// Computes the tag of a value in its context. Each part before the last has its length, so that no two contexts
     /// give the same input.
     fn context(&self, context: RecordContext<'_>, value: &[u8]) -> hmac::Context {
-        let (kind, owner) = context.label();
+        let (kind, owner, key) = context.label();
         let mut tag = hmac::Context::with_key(&self.key);
         tag.update(&[kind]);
-        for name in [self.cluster.as_str(), owner] {
-            tag.update(&[name.len() as u8]);
-            tag.update(name.as_bytes());
+        for name in [self.cluster.as_str().as_bytes(), owner.as_bytes(), key] {
+            tag.update(&(name.len() as u64).to_le_bytes());
+            tag.update(name);
         }
         tag.update(value);
         tag

@@ -1,8 +1,8 @@
 //! Round trips of arbitrary bytes, for the fuzz target `cluster_record`.
 
 use super::{
-    ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, ReceiptRecord, RecordContents, RecordContext,
-    StoredNode,
+    ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, PageRecord, ReceiptRecord, RecordContents,
+    RecordContext, StoredNode,
 };
 
 /// Decodes `body` as the authentic contents of each kind of record, and encodes what was decoded. Returns the number of
@@ -52,6 +52,14 @@ pub fn examine_records(body: &[u8]) -> Option<usize> {
     if let Ok(record) = StoredNode::decode(&secret, &node, &seal(RecordContext::Stored(&node))) {
         valid += 1;
         if StoredNode::decode(&secret, &node, &record.encode(&secret, &node)).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    let sealed = seal(RecordContext::Page { zone: "pages", key: b"key" });
+    if let Ok(record) = PageRecord::decode(&secret, "pages", b"key", &sealed) {
+        valid += 1;
+        let again = record.encode(&secret, "pages", b"key");
+        if PageRecord::decode(&secret, "pages", b"key", &again).as_ref() != Ok(&record) {
             return None;
         }
     }

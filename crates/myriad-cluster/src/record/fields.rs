@@ -9,6 +9,11 @@ pub(super) struct FieldWriter {
 }
 
 impl FieldWriter {
+    /// Creates a writer for a record of about `capacity` bytes.
+    pub(super) fn with_capacity(capacity: usize) -> Self {
+        Self { bytes: Vec::with_capacity(capacity) }
+    }
+
     pub(super) fn into_bytes(self) -> Vec<u8> {
         self.bytes
     }

@@ -3,12 +3,13 @@
 //! | file | contents |
 //! |---|---|
 //! | `zone`, `zone_counts`, `purge_log` | zones of pages; their counters; their last purges, and changes without a purge |
-//! | `page_record`, `texts`, `marks`, `stored_*` | metadata of a page, in memory and in files |
+//! | `page_meta`, `page_record`, `texts`, `marks`, `stored_*` | metadata of a page, in memory and in files |
 //! | `key` | format of cache keys |
 //! | `variant`, `revalidation` | variant of a request; conditions with which a page is revalidated |
 //! | `metadata` | metadata of a page as the store uses it |
 //! | `purge_matching` | rules of purges as functions of a page |
 //! | `purge_publisher` | publication of purges to the other nodes of a cluster |
+//! | `cluster_pages` | pages that the nodes of a cluster fetch for each other |
 //! | `fetches` | limits for concurrent and queued fetches |
 //! | `recent_purges` | purges by tag, for data of visitors outside of the zone |
 //! | `leaks` | results of the leak guard |
@@ -16,6 +17,7 @@
 //! | `image_records` | images without a smaller copy |
 //! | `leak_samples` | state of the leak guard's sampled verifications |
 
+mod cluster_pages;
 mod counter;
 mod fetches;
 mod folder_creator;
@@ -26,6 +28,7 @@ mod leaks;
 mod marks;
 mod metadata;
 mod optimized;
+mod page_meta;
 mod page_record;
 mod proxied_facts;
 mod purge_log;
@@ -44,6 +47,9 @@ mod variant;
 mod zone;
 mod zone_counts;
 
+pub use cluster_pages::{
+    ClusterPage, ClusterPageFuture, ClusterPageRequest, ClusterPageResult, ClusterPages, PageLease,
+};
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};
 pub use folder_creator::FolderCreator;
@@ -52,12 +58,13 @@ pub use leak_samples::{ComparisonResult, LeakSamples, SampleCause, SampleCounts,
 pub use leaks::{LeakFinding, LeakRecords, LeakState, LeakedPage, LeakedValue};
 pub use marks::PageMarks;
 pub use optimized::{FileVersion, OptimizedCounts, OptimizedState};
+pub use page_meta::{Page, PageFacts, PageMeta, PageView};
 pub use proxied_facts::ProxiedFacts;
 pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;
 pub use purge_publisher::{
-    ClusterMember, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts, ReceiptsFuture,
-    UnconfirmedPurge,
+    AnnouncedPurge, ClusterMember, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts,
+    ReceiptsFuture, UnconfirmedPurge,
 };
 pub use recent_purges::RecentPurges;
 pub use revalidation::{Conditions, RevalidationCondition, conditions};
@@ -66,7 +73,5 @@ pub use stored_lifetime::StoredLifetime;
 pub use stored_proxied_facts::StoredProxiedFacts;
 pub use texts::{TextEnds, TextParts, Texts};
 pub use variant::{NO_VARIANT, write_variant};
-pub use zone::{
-    Page, PageFacts, PageFolder, PageMeta, PageView, PageZone, STRONG_GZIP, alternative, encoding_index,
-};
+pub use zone::{PageFolder, PageZone, STRONG_GZIP, alternative, encoding_index};
 pub use zone_counts::{CacheZoneCount, PurgeResults, ZoneCounts, ZoneSums};

@@ -3,16 +3,27 @@
 use std::collections::BTreeSet;
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::time::Duration;
+
+use crate::page::ClusterPages;
 
 /// Sends the purges of zones to the other nodes of a cluster.
 pub trait PurgePublisher: Send + Sync {
+    /// Announces a purge of the zone named `zone`. To be called before the purge is in effect: pages of other nodes that
+    /// it may cover are not used any more. `labels` are those of the covered URLs, tags ([`crate::page::PageMarks`])
+    /// and keys ([`myriad_policy::Tags::label`] of the key); `None` if the purge may cover any page.
+    fn announce(&self, zone: &str, labels: Option<&[u64]>) -> AnnouncedPurge;
+
     /// Hands over a purge of the zone named `zone` that is in effect on this node, and returns at once. `purge` is its
     /// binary form, which the other nodes decode. Returns `None` if the node has stopped for good, because the server
     /// is shutting down: the other nodes do not receive the purge.
     ///
     /// The other nodes receive the purge also if both parts of the returned value are dropped.
-    fn publish(&self, zone: &str, purge: Vec<u8>) -> Option<PublishedPurge>;
+    fn publish(&self, zone: &str, purge: Vec<u8>, announced: AnnouncedPurge) -> Option<PublishedPurge>;
+
+    /// Returns the store of pages that the nodes fetch for each other; `None` if they do not.
+    fn pages(&self) -> Option<Arc<dyn ClusterPages>>;
 
     /// Returns the status of this node; `None` if it has stopped, or does not reply within two seconds. Blocks.
     fn status(&self) -> Option<PublisherStatus>;
@@ -86,6 +97,25 @@ pub struct UnconfirmedPurge {
     pub record: Option<String>,
     /// Names of the nodes that have not confirmed the purge.
     pub missing: Vec<String>,
+}
+
+/// Announcement of a purge by [`PurgePublisher::announce`]. Dropping it reports that the node of the cluster has received
+/// the purge, or never will.
+pub struct AnnouncedPurge(Option<Box<dyn FnOnce() + Send>>);
+
+impl AnnouncedPurge {
+    /// Creates an announcement that calls `end` when it is dropped.
+    pub fn new(end: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(end)))
+    }
+}
+
+impl Drop for AnnouncedPurge {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            end();
+        }
+    }
 }
 
 /// Purge that was handed over to a [`PurgePublisher`].

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 
 use myriad_policy::{PurgeCommand, PurgeTarget, Tags};
-use myriad_store::page::{PageZone, PublishedPurge, PublisherStatus, PurgePublisher, PurgeSource};
+use myriad_store::page::{
+    AnnouncedPurge, ClusterPages, PageZone, PublishedPurge, PublisherStatus, PurgePublisher, PurgeSource,
+};
 
 use super::support::{ZONE, is_stale, is_stored, store, zone_of};
 use myriad_admin::purge::{PurgeResult, begin, begin_all, begin_in, finish, invalidate, remove_keys, run};
@@ -83,7 +85,15 @@ struct CountingPublisher {
 }
 
 impl PurgePublisher for CountingPublisher {
-    fn publish(&self, _zone: &str, _purge: Vec<u8>) -> Option<PublishedPurge> {
+    fn announce(&self, _zone: &str, _labels: Option<&[u64]>) -> AnnouncedPurge {
+        AnnouncedPurge::new(|| {})
+    }
+
+    fn pages(&self) -> Option<Arc<dyn ClusterPages>> {
+        None
+    }
+
+    fn publish(&self, _zone: &str, _purge: Vec<u8>, _announced: AnnouncedPurge) -> Option<PublishedPurge> {
         if self.is_closed {
             return None;
         }

@@ -121,6 +121,7 @@ fn agree(seed: u64) -> (World, Vec<u64>) {
     world.is_healed = true; // no further purges
     world.run_until(30_000);
     world.check_convergence();
+    assert!(world.shared_uses > 0, "seed {seed}: no host has used the page of another one");
     let expired = expirations(&world);
     (world, expired)
 }
@@ -230,4 +231,9 @@ fn bug_is_found_failed_save_confirmed() {
 #[test]
 fn bug_is_found_own_failed_save_ignored() {
     find(SeededBug::OwnFailedSaveIgnored);
+}
+
+#[test]
+fn bug_is_found_unlogged_purges_ignored() {
+    find(SeededBug::UnloggedPurgesIgnored);
 }

@@ -1,7 +1,7 @@
 //! Clients: visitors of pages, and the application that changes and purges pages.
 
 use super::host::PageKey;
-use super::world::{PAGES, PurgeModel, World, WorldEvent};
+use super::world::{FetchedPage, PAGES, PurgeModel, SharedPage, World, WorldEvent};
 use crate::node::{ClockMs, ClusterEvent, PurgeAnswer, PurgeTicket};
 
 impl World {
@@ -51,9 +51,37 @@ impl World {
             return;
         }
         let (lifetime, fetched_at) = (at.lifetime, at.clock.at(self.time));
-        let version = self.versions[usize::from(key)];
+        let is_admitted = |page: &&SharedPage| at.gate.admits(page.position, &[u64::from(key)], fetched_at);
+        let usable = self.shared.get(&key).filter(is_admitted).copied();
         let delay = if self.random.bool() { self.random.u64(1..50) } else { self.random.u64(1..3000) };
-        self.after(delay, WorldEvent::FetchEnds { host, lifetime, key, version, fetched_at });
+        let page = match usable.filter(|_| self.random.u8(..10) < 8) {
+            Some(page) => {
+                self.shared_uses += 1;
+                FetchedPage { version: page.version, fetched_at, position: None }
+            }
+            None => FetchedPage {
+                version: self.versions[usize::from(key)],
+                fetched_at,
+                position: self.hosts[host].gate.position(fetched_at),
+            },
+        };
+        self.after(delay, WorldEvent::FetchEnds { host, lifetime, key, page });
+    }
+
+    /// Stores a page that a host has fetched, on the host and for the other hosts.
+    pub(super) fn end_fetch(&mut self, host: usize, lifetime: u32, key: PageKey, page: FetchedPage) {
+        let FetchedPage { version, fetched_at, position } = page;
+        if !self.runs(host, lifetime) || !self.hosts[host].cache.store(key, version, fetched_at) {
+            return;
+        }
+        if self.random.u8(..10) < 8 && !self.hosts[host].is_disk_full {
+            self.hosts[host].disk.store(key, version, lifetime, fetched_at);
+        }
+        if let Some(position) = position
+            && !self.hosts[host].is_cut
+        {
+            self.shared.insert(key, SharedPage { version, position });
+        }
     }
 
     pub(super) fn change(&mut self) {
@@ -81,6 +109,7 @@ impl World {
         self.versions[usize::from(key)] += 1;
         let version = self.versions[usize::from(key)];
         let now = at.clock.at(self.time);
+        at.gate.begin_own_purge(Some(&[u64::from(key)]));
         at.cache.purge(key, now);
         at.required_in_lifetime.insert(key, version);
         let (lifetime, number) = (at.lifetime, self.purges.len());
@@ -103,6 +132,7 @@ impl World {
             wait_ms,
         };
         self.node(host, event);
+        self.hosts[host].gate.end_own_purge();
         number
     }
 }

@@ -196,7 +196,8 @@ impl World {
                     value[8..16].copy_from_slice(&id.number.to_le_bytes());
                     value[16..24].copy_from_slice(&last.epoch.to_le_bytes());
                     value[24..32].copy_from_slice(&last.number.to_le_bytes());
-                    value[32..64].copy_from_slice(&LogTail::of(*last, record).end);
+                    let end = LogTail::of(*last, record).end;
+                    value[32..32 + end.len()].copy_from_slice(&end);
                     let body = value.len() - 36;
                     value[body..body + 4].copy_from_slice(&u32::MAX.to_le_bytes());
                     self.servers[primary].data.log.insert(id, value.into());

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::gate::PageGate;
 use crate::node::{ClockMs, ClusterNode, Readiness};
 use crate::record::NodeName;
 
@@ -134,6 +135,8 @@ pub(super) struct HostModel {
     pub(super) cache: CacheModel,
     pub(super) disk: DiskModel,
     pub(super) readiness: Readiness,
+    /// Rule for pages of other hosts.
+    pub(super) gate: PageGate,
     pub(super) connection: HostConnection,
     /// True if no packet passes between the host and Valkey.
     pub(super) is_cut: bool,

@@ -2,6 +2,7 @@
 
 use super::host::PageKey;
 use super::world::{FaultEnd, PAGES, World, WorldEvent};
+use crate::gate::PageGate;
 use crate::node::{
     BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings,
     Readiness,
@@ -33,6 +34,7 @@ impl World {
         let at = &mut self.hosts[host];
         at.lifetime += 1;
         at.cache = at.disk.load();
+        at.gate = PageGate::default();
         at.tick_at = None;
         at.is_stopping = false;
         at.required_in_lifetime.clear();
@@ -116,6 +118,7 @@ impl World {
                 self.after(delay, WorldEvent::Effect { host, lifetime, batch, keys: Vec::new() });
             }
             ClusterAction::SetReadiness(readiness) => self.hosts[host].readiness = readiness,
+            ClusterAction::SetPageRule(rule) => self.hosts[host].gate.set_rule(rule),
             ClusterAction::Answer { ticket, answer } => self.answer(ticket, &answer),
             ClusterAction::StorePosition { number, contents } => {
                 let delay = self.random.u64(1..200);
@@ -133,9 +136,11 @@ impl World {
         let at = &mut self.hosts[host];
         let now = at.clock.at(self.time);
         if keys.is_empty() {
+            at.gate.note_purge(None);
             at.cache.expire(now);
         }
         for &key in &keys {
+            at.gate.note_purge(Some(&[u64::from(key)]));
             at.cache.purge(key, now);
         }
         let delay = self.random.u64(1..100);

@@ -6,12 +6,13 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::faults::WorldFault;
 use super::host::{CacheModel, DiskModel, HostClock, HostConnection, HostModel, PageKey};
 use super::server::ServerModel;
+use crate::gate::PageGate;
 use crate::node::bug::SeededBug;
 use crate::node::{
     BatchNumber, ClockMs, ClusterCommand, ClusterEvent, CommandNumber, CommandReply, NodeTimings,
     PartitionPolicy, Readiness,
 };
-use crate::record::{ClusterSecret, EntryId, NodeName};
+use crate::record::{ClusterSecret, EntryId, LogPosition, NodeName};
 
 /// Number of pages of the site.
 pub(super) const PAGES: PageKey = 4;
@@ -40,7 +41,7 @@ pub(super) enum WorldEvent {
     /// The position file is written.
     Stored { host: usize, lifetime: u32, number: BatchNumber, contents: Vec<u8> },
     /// A fetch of a page is complete.
-    FetchEnds { host: usize, lifetime: u32, key: PageKey, version: u32, fetched_at: ClockMs },
+    FetchEnds { host: usize, lifetime: u32, key: PageKey, page: FetchedPage },
     /// A node's deadline is reached.
     Tick { host: usize, lifetime: u32 },
     /// A visitor requests a page.
@@ -53,6 +54,23 @@ pub(super) enum WorldEvent {
     FaultEnds(FaultEnd),
     /// All faults are removed.
     Heal,
+}
+
+/// Page that a host has fetched.
+#[derive(Clone, Copy)]
+pub(super) struct FetchedPage {
+    pub(super) version: u32,
+    /// Start of the fetch on the clock of the host.
+    pub(super) fetched_at: ClockMs,
+    /// Position of the host at the start of the fetch; `None` if the page is not stored for other hosts.
+    pub(super) position: Option<LogPosition>,
+}
+
+/// Page that a host has stored for the others.
+#[derive(Clone, Copy)]
+pub(super) struct SharedPage {
+    pub(super) version: u32,
+    pub(super) position: LogPosition,
 }
 
 /// Removal of a fault.
@@ -109,6 +127,10 @@ pub(super) struct World {
     pub(super) waiting: BTreeMap<u64, WaitingRead>,
     pub(super) next_waiting: u64,
     pub(super) versions: [u32; PAGES as usize],
+    /// Pages that hosts have stored for each other.
+    pub(super) shared: BTreeMap<PageKey, SharedPage>,
+    /// Number of pages of other hosts that were used.
+    pub(super) shared_uses: u64,
     pub(super) purges: Vec<PurgeModel>,
     pub(super) policy: PartitionPolicy,
     pub(super) secret: ClusterSecret,
@@ -152,6 +174,8 @@ impl World {
             waiting: BTreeMap::new(),
             next_waiting: 0,
             versions: [0; PAGES as usize],
+            shared: BTreeMap::new(),
+            shared_uses: 0,
             purges: Vec::new(),
             policy,
             secret: ClusterSecret::new(&cluster, b"secret of the simulated cluster, 32 bytes")
@@ -250,13 +274,7 @@ impl World {
                     self.node(host, ClusterEvent::PositionStored { number, is_stored });
                 }
             }
-            WorldEvent::FetchEnds { host, lifetime, key, version, fetched_at } => {
-                let is_stored =
-                    self.runs(host, lifetime) && self.hosts[host].cache.store(key, version, fetched_at);
-                if is_stored && self.random.u8(..10) < 8 && !self.hosts[host].is_disk_full {
-                    self.hosts[host].disk.store(key, version, lifetime, fetched_at);
-                }
-            }
+            WorldEvent::FetchEnds { host, lifetime, key, page } => self.end_fetch(host, lifetime, key, page),
             WorldEvent::Tick { host, lifetime } => {
                 if self.runs(host, lifetime) {
                     self.hosts[host].tick_at = None;
@@ -303,6 +321,7 @@ fn new_host(number: usize, random: &mut fastrand::Rng) -> HostModel {
         cache: CacheModel::default(),
         disk: DiskModel::default(),
         readiness: Readiness::StaleBefore(0),
+        gate: PageGate::default(),
         connection: HostConnection::default(),
         is_cut: false,
         is_slow: false,

@@ -1,5 +1,7 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
+mod pages;
+
 use std::fs;
 use std::io::{Read, Write};
 use std::net::TcpStream;
@@ -22,7 +24,7 @@ struct Redis {
 /// Returns the line of the documentation that creates the user of Myriad, as a line of Redis's configuration.
 fn documented_user() -> String {
     let line =
-        include_str!("../../docs/cluster.md").lines().find(|line| line.contains("ACL SETUSER myriad "));
+        include_str!("../../../docs/cluster.md").lines().find(|line| line.contains("ACL SETUSER myriad "));
     let user = line.expect("the ACL of docs/cluster.md").replace("ACL SETUSER", "user");
     user.trim().replace(">PASSWORD", &format!(">{PASSWORD}"))
 }
@@ -149,15 +151,17 @@ fn start_at(server: &str, origin: &Origin, name: &str, more: &str, secret: &str)
     node
 }
 
-/// Returns the configuration of a node. `more` is added to the cluster's block; `own` to the zone of `/own`.
+/// Returns the configuration of a node. `more` is added to the cluster's block; `own` to the zone of `/own`. Without
+/// `pages` in the block, the nodes do not fetch pages for each other.
 fn configuration(name: &str, more: &str, own: &str) -> String {
+    let pages = if more.contains("pages") { "" } else { "pages off;" };
     let block = format!(
         "cluster shop {{ server @VALKEY@; username myriad; password_file password; secret_file secret;
-                         node {name}; {more} }}
+                         node {name}; {pages} {more} }}
          fastcgi_cache_path @DIR@/own keys_zone=own:1m {own};"
     );
     let server = format!(
-        "fastcgi_cache_valid 1h; fastcgi_cache_purge PURGE from 127.0.0.1; fastcgi_cache_invalidate on;
+        "fastcgi_cache_valid 1h; fastcgi_cache_lock on; fastcgi_cache_lock_timeout 20s; fastcgi_cache_purge PURGE from 127.0.0.1; fastcgi_cache_invalidate on;
          add_header X-Block '{more}';
          location /api/ {{ api write=on; allow all; }}
          location /own {{ fastcgi_cache own; fastcgi_pass @ORIGIN@; }}"
