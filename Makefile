@@ -258,7 +258,7 @@ bench-clients: ## measure 10,000 active and 50,000 idle connections, compared wi
 
 bench-cluster: ## measure 10,000 purges on three nodes and Redis under load: time, lost and unconfirmed ones (BENCH="--purges 1000")
 	@scripts/install-packages up bench
-	@$(MEASURED) && bench/cluster_purges.py $(BENCH)
+	@$(MEASURED) && bench/cluster.py $(BENCH)
 
 bench-instructions: ## count the instructions of a hit, independent of load (BENCH="--before ../old": compare with an earlier commit)
 	@scripts/install-packages up bench

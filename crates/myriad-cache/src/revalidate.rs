@@ -5,9 +5,7 @@ use myriad_policy::{
     Admission, CachePolicy, EntityTag, ResponseFacts, StoreRefusal, StoredFields, Tags, VaryRule, is_updated,
     revalidated,
 };
-#[cfg(feature = "optimizer")]
-use myriad_store::Completed;
-use myriad_store::{Completion, FlightWriter};
+use myriad_store::{Completed, Completion, FlightWriter};
 
 use crate::adaptive_validity;
 use crate::arrival::Arrival;

@@ -40,6 +40,8 @@ pub struct PageGate {
     rule: PageRule,
     /// Number of purges requested here that the node has not received.
     unreceived: u64,
+    /// Position whose ordinal is not recorded, because purges may have been executed at it without being noted.
+    excluded: Option<RecordTag>,
 }
 
 impl PageGate {
@@ -69,6 +71,14 @@ impl PageGate {
         }
     }
 
+    /// Notes that purges may have been executed here without being noted, because the zone did not belong to the cluster.
+    pub fn note_gap(&mut self) {
+        self.note_purge(None);
+        self.positions.clear();
+        self.order.clear();
+        self.excluded = self.rule.position.map(|position| position.tag);
+    }
+
     /// Changes the rule.
     pub fn set_rule(&mut self, rule: PageRule) {
         self.rule = rule;
@@ -76,7 +86,7 @@ impl PageGate {
             return;
         };
         // The node may return to a position. Purges since the first time may be missing in the log.
-        if self.positions.contains_key(&position.tag) {
+        if self.excluded == Some(position.tag) || self.positions.contains_key(&position.tag) {
             return;
         }
         self.positions.insert(position.tag, self.ordinal);
@@ -153,6 +163,17 @@ mod tests {
         gate.set_rule(complete(2));
         gate.set_rule(complete(1));
         assert!(!gate.admits(position(1), &[1], NOW));
+    }
+
+    #[test]
+    fn position_at_which_a_zone_joined_is_not_recorded() {
+        let mut gate = PageGate::default();
+        gate.set_rule(complete(1));
+        gate.note_gap();
+        gate.set_rule(complete(1));
+        assert!(!gate.admits(position(1), &[], NOW));
+        gate.set_rule(complete(2));
+        assert!(gate.admits(position(2), &[], NOW));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use myriad_tests::{Answer, Gate};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// Lines of the block for nodes that fetch pages for each other.
@@ -242,4 +242,49 @@ fn server_that_forbids_the_commands_is_reported_and_each_node_fetches_its_pages(
     assert_eq!(get_from_all(&nodes, "/a").iter().map(Answer::cache).collect::<Vec<_>>(), ["MISS", "MISS"]);
     let text = cluster_command(&nodes[0], &["purge", "--all"]);
     assert!(text.contains("applied on 2 of 2 nodes"), "{text}");
+}
+
+#[test]
+fn nodes_that_wait_for_a_response_that_is_not_stored_fetch_their_own_at_once() {
+    const NODES: usize = 3;
+    let redis = Redis::start();
+    let (gate, arrived) = (Arc::new(Gate::new()), Arc::new(AtomicUsize::new(0)));
+    let (held, count) = (Arc::clone(&gate), Arc::clone(&arrived));
+    let origin = Origin::start(move |call| {
+        if call.uri() != "/a" {
+            return call.answer("Content-Type: text/plain", "page");
+        }
+        if count.fetch_add(1, Ordering::SeqCst) == 0 {
+            held.pass();
+        } else {
+            // Each further request is answered once all of them have arrived.
+            wait_for("the requests of the other nodes", || count.load(Ordering::SeqCst) == NODES);
+        }
+        call.answer("Content-Type: text/plain\nSet-Cookie: session=1", "for one client");
+    });
+    let nodes = start_sharing(&redis, &origin, NODES);
+    let waits = || nodes.iter().map(|node| count_of(node, "page_waits")).sum::<u64>();
+    let before = waits();
+    thread::scope(|scope| {
+        let clients: Vec<_> = nodes.iter().map(|node| scope.spawn(|| node.get("/a"))).collect();
+        wait_for("the waits of the other nodes", || waits() - before >= NODES as u64 - 1);
+        gate.open();
+        for client in clients {
+            assert_eq!(client.join().expect("an answer").text(), "for one client");
+        }
+    });
+    assert_eq!(arrived.load(Ordering::SeqCst), NODES);
+}
+
+#[test]
+fn page_of_a_request_with_credentials_is_not_exchanged() {
+    let (redis, origin) = (Redis::start(), Origin::start(page));
+    let nodes = start_sharing(&redis, &origin, 2);
+    let (before, stored) = (origin.count(), pages(&redis).len());
+    let texts: Vec<String> = nodes
+        .iter()
+        .map(|node| node.fetch(&Request::new("GET", "/a").field("Authorization", "Basic eDp5")).text())
+        .collect();
+    assert_ne!(texts[0], texts[1]);
+    assert_eq!((origin.count() - before, pages(&redis).len()), (2, stored));
 }

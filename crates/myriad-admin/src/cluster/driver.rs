@@ -37,6 +37,9 @@ use super::zones::ClusterZones;
 /// Shortest and longest pause before another attempt to connect.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
 
+/// Minimum time between two openings of connections because those for pages are lost, in milliseconds.
+const PAGES_RETRY_MS: u64 = 5000;
+
 /// Minimum time between two renewals of the status, in milliseconds.
 const STATUS_INTERVAL_MS: u64 = 1000;
 
@@ -86,6 +89,8 @@ struct ClusterDriver {
     is_stopped: bool,
     /// Time at which the status is renewed next.
     status_due: ClockMs,
+    /// Time from which a loss of the connections for pages opens new connections.
+    pages_due: ClockMs,
 }
 
 /// Runs the node until it has stopped. `inputs` is a sender of the queue `queue`.
@@ -116,6 +121,7 @@ pub(super) async fn drive(
         has_logged_failure: false,
         is_stopped: false,
         status_due: 0,
+        pages_due: 0,
     };
     driver.connect();
     loop {
@@ -165,18 +171,19 @@ impl ClusterDriver {
             }
             Input::Status(reply) => drop(reply.send(self.node.status(clock_ms()))),
             Input::Connected(number, link) if number == self.link_number => self.use_link(*link),
-            Input::NotConnected(number, LinkError(why)) if number == self.link_number => {
+            Input::NotConnected(number, LinkError { why, .. }) if number == self.link_number => {
                 self.log_failure(&format!("cannot connect ({why})"));
             }
             Input::Reply(number, command, reply) if number == self.link_number => match reply {
                 Ok(reply) => self.node.handle(ClusterEvent::Reply { command, reply }, clock_ms()),
-                Err(LinkError(why)) => {
+                Err(LinkError { why, .. }) => {
                     self.log_failure(&format!("connection lost ({why})"));
                     self.node.handle(ClusterEvent::Disconnected, clock_ms());
                     self.connect();
                 }
             },
-            Input::Connected(..) | Input::NotConnected(..) | Input::Reply(..) => {}
+            Input::PagesLost(number) if number == self.link_number => self.connect_pages_again(),
+            Input::Connected(..) | Input::NotConnected(..) | Input::Reply(..) | Input::PagesLost(_) => {}
         }
     }
 
@@ -270,15 +277,35 @@ impl ClusterDriver {
 
     fn use_pages(&mut self, connection: PageConnection, ended: PubSub) {
         let pages = self.resources.zones.pages();
-        let task = tokio::spawn(notify_waiting(ended, Arc::downgrade(pages)));
+        let (number, inputs, shared) = (self.link_number, self.inputs.clone(), Arc::downgrade(pages));
+        let lost = move || {
+            // Fails if the loop has ended.
+            let _ = inputs.send(Input::PagesLost(number));
+        };
+        let notice = lost.clone();
+        let task = tokio::spawn(async move {
+            notify_waiting(ended, shared).await;
+            notice();
+        });
         pages.set_link(Some(PageLink {
             connection,
             secret: self.resources.secret.clone(),
             owner: format!("{:032x}", u128::from_be_bytes(self.resources.start.0)),
             runtime: tokio::runtime::Handle::current(),
             log: self.resources.log.clone(),
+            lost: Arc::new(lost),
         }));
         self.notifications = Some(AbortOnDrop(task));
+    }
+
+    /// Opens all connections again, because those for pages are lost; at most once in [`PAGES_RETRY_MS`].
+    fn connect_pages_again(&mut self) {
+        let now = clock_ms();
+        if now >= self.pages_due {
+            self.pages_due = now + PAGES_RETRY_MS;
+            self.node.handle(ClusterEvent::Disconnected, now);
+            self.connect();
+        }
     }
 
     fn use_link(&mut self, link: ValkeyLink) {
@@ -286,7 +313,7 @@ impl ClusterDriver {
         match pages {
             None => {}
             Some(Ok((connection, ended))) => self.use_pages(connection, ended),
-            Some(Err(LinkError(why))) => {
+            Some(Err(LinkError { why, .. })) => {
                 let text = format!(
                     "pages cannot be exchanged ({why}); this node fetches its pages itself. Permit the commands of \
                      docs/cluster.md, or write \"pages off;\" in \"cluster\""
@@ -310,7 +337,9 @@ async fn notify_waiting(mut ended: PubSub, pages: Weak<SharedPages>) {
     let mut messages = ended.on_message();
     while let Some(message) = messages.next().await {
         let Some(pages) = pages.upgrade() else { return };
-        pages.wake(&String::from_utf8_lossy(message.get_payload_bytes()));
+        if let Some((result, name)) = message.get_payload_bytes().split_last() {
+            pages.wake(&String::from_utf8_lossy(name), *result == b'+');
+        }
     }
 }
 

@@ -21,6 +21,8 @@ pub(super) enum Input {
     Connected(u64, Box<ValkeyLink>),
     /// An attempt to connect failed, for this reason; another one follows.
     NotConnected(u64, LinkError),
+    /// The connections for pages of the link with this number are lost.
+    PagesLost(u64),
     /// Reply on the link with this number.
     Reply(u64, CommandNumber, Result<CommandReply, LinkError>),
 }

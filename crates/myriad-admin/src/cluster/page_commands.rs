@@ -11,15 +11,18 @@ use super::link_error::LinkError;
 pub(super) const REPLY_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Returns the page and its remaining lifetime in milliseconds. Without a page, or if `ARGV[3]` is `0`, acquires the
-/// lease and returns 1, or returns 0 if another node has it. `KEYS`: page, lease; `ARGV`: token, duration of the lease in
+/// lease and returns 1, or, if another node has it, returns its remaining time as a negative number. A page of more than 2 MB, and a lease with another duration,
+/// were not written by Myriad and are ignored. `KEYS`: page, lease; `ARGV`: token, duration of the lease in
 /// milliseconds, whether the page is read.
 const FIND: &str = "\
-if ARGV[3] == '1' then
+if ARGV[3] == '1' and redis.call('STRLEN', KEYS[1]) <= 2097152 then
   local page = redis.call('GET', KEYS[1])
   if page then return {page, redis.call('PTTL', KEYS[1])} end
 end
-if redis.call('SET', KEYS[2], ARGV[1], 'NX', 'PX', ARGV[2]) then return 1 end
-return 0";
+local left = redis.call('PTTL', KEYS[2])
+if left > 0 and left <= tonumber(ARGV[2]) then return -left end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
+return 1";
 
 /// Stores a page and ends the lease, if the lease still has the token; returns 1 then. `KEYS`: page, lease; `ARGV`: token,
 /// page, lifetime of the page in milliseconds, channel, name of the page.
@@ -27,7 +30,7 @@ const STORE: &str = "\
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 redis.call('DEL', KEYS[2])
-redis.call('PUBLISH', ARGV[4], ARGV[5])
+redis.call('PUBLISH', ARGV[4], ARGV[5] .. '+')
 return 1";
 
 /// Removes the page and ends the lease, if the lease still has the token. `KEYS`: page, lease; `ARGV`: token, channel, name
@@ -35,7 +38,7 @@ return 1";
 const RELEASE: &str = "\
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
 redis.call('DEL', KEYS[1], KEYS[2])
-redis.call('PUBLISH', ARGV[2], ARGV[3])
+redis.call('PUBLISH', ARGV[2], ARGV[3] .. '-')
 return 1";
 
 /// Renews the lease if it still has the token. `KEYS`: lease; `ARGV`: token, duration in milliseconds.
@@ -55,7 +58,10 @@ pub(super) enum FindReply {
     /// No page is stored, and the lease was acquired.
     Acquired,
     /// No page is stored, and another request has the lease.
-    Leased,
+    Leased {
+        /// Time after which the lease ends unless it is renewed, in milliseconds.
+        remaining_ms: u64,
+    },
 }
 
 /// Names of a page in Valkey.
@@ -75,7 +81,8 @@ pub(super) struct PageConnection {
 }
 
 impl PageConnection {
-    /// Returns the name of the channel on which the ends of leases are published.
+    /// Returns the name of the channel on which the ends of leases are published: the name of the page, and `+` if it was
+    /// stored, otherwise `-`.
     pub(super) fn channel(prefix: &str) -> String {
         format!("{prefix}fetched")
     }
@@ -106,7 +113,7 @@ impl PageConnection {
         find.arg(token).arg(lease.as_millis() as u64).arg(u8::from(reads_page));
         match find.query_async(&mut self.connection.clone()).await? {
             Value::Int(1) => Ok(FindReply::Acquired),
-            Value::Int(0) => Ok(FindReply::Leased),
+            Value::Int(remaining) => Ok(FindReply::Leased { remaining_ms: remaining.unsigned_abs() }),
             Value::Array(parts) => match <[Value; 2]>::try_from(parts) {
                 Ok([Value::BulkString(record), Value::Int(remaining)]) => {
                     Ok(FindReply::Page { record, remaining_ms: remaining.max(0).cast_unsigned() })

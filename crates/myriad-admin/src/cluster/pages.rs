@@ -37,8 +37,12 @@ const MAX_BODY: u64 = 1 << 20;
 const MIN_COMPRESSED: usize = 1024;
 /// Duration of a lease. The lease of a fetch in progress is renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(2);
+/// Time after the end of a lease at which it is requested again.
+const LEASE_GRACE: Duration = Duration::from_millis(10);
 /// Interval at which a lease is renewed.
 const RENEWAL: Duration = Duration::from_millis(500);
+/// Time without a refused page after which the next one is logged, in milliseconds.
+const LOG_INTERVAL_MS: u64 = 10_000;
 /// Time for which no page is searched after a failed command.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -50,6 +54,8 @@ pub(super) struct SharedPages {
     /// Number of the last token of a lease.
     last_token: AtomicU64,
     has_logged_failure: AtomicBool,
+    /// Time of the last refused page; 0 before the first one. Refusals in quick succession are logged once.
+    refusal_logged_at: AtomicU64,
 }
 
 #[derive(Default)]
@@ -58,7 +64,7 @@ struct PagesState {
     gates: HashMap<String, PageGate>,
     rule: PageRule,
     /// Senders of the requests that wait for the end of a lease, by the name of the page.
-    waiting: HashMap<String, Vec<oneshot::Sender<()>>>,
+    waiting: HashMap<String, Vec<oneshot::Sender<bool>>>,
     /// No page is searched before this time, because a command has failed.
     paused_until: Option<Instant>,
 }
@@ -73,6 +79,8 @@ pub(super) struct PageLink {
     /// Runtime of the connection.
     pub runtime: Handle,
     pub log: ErrorLog,
+    /// Function that reports that the connection is lost.
+    pub lost: Arc<dyn Fn() + Send + Sync>,
 }
 
 #[derive(Default)]
@@ -115,10 +123,17 @@ impl SharedPages {
         self.state.lock().gate(zone).note_purge(labels);
     }
 
-    /// Wakes the requests that wait for the page with this name.
-    pub(super) fn wake(&self, name: &str) {
-        // Dropping a sender wakes its receiver.
-        self.state.lock().waiting.remove(name);
+    /// Notes that purges may have been executed in a zone while it did not belong to the cluster.
+    pub(super) fn note_gap(&self, zone: &str) {
+        self.state.lock().gate(zone).note_gap();
+    }
+
+    /// Wakes the requests that wait for the page with this name. `is_stored` is true if the page was stored.
+    pub(super) fn wake(&self, name: &str, is_stored: bool) {
+        for sender in self.state.lock().waiting.remove(name).into_iter().flatten() {
+            // Fails if the request no longer waits.
+            let _ = sender.send(is_stored);
+        }
     }
 
     /// Returns the names and values of the counters.
@@ -156,7 +171,7 @@ impl SharedPages {
         self.counters.failed.fetch_add(1, Relaxed);
         self.state.lock().paused_until = Some(Instant::now() + PAUSE);
         if !self.has_logged_failure.swap(true, Relaxed) {
-            let why = &error.0;
+            let why = &error.why;
             let text = format_args!(
                 "cluster: pages cannot be exchanged ({why}); this node fetches its pages itself until it is possible"
             );
@@ -196,13 +211,19 @@ impl SharedPages {
                     let lease = LeaseOfPage::new(Arc::clone(&self), link, &request, names, token);
                     return Ok(ClusterPageResult::Fetch(Some(Box::new(lease))));
                 }
-                FindReply::Leased => {
+                FindReply::Leased { remaining_ms } => {
                     let left = deadline.saturating_duration_since(Instant::now());
                     if left.is_zero() {
                         return Ok(ClusterPageResult::Fetch(None));
                     }
                     self.counters.waits.fetch_add(1, Relaxed);
-                    let _ = tokio::time::timeout(left.min(LEASE), &mut end.ended).await;
+                    // The lease of a node that has crashed ends without a message.
+                    let wait = left.min(Duration::from_millis(remaining_ms) + LEASE_GRACE);
+                    let ended = tokio::time::timeout(wait, &mut end.ended).await;
+                    if matches!(ended, Ok(Ok(false))) {
+                        // The response was not stored, so a response to this request probably is not, either.
+                        return Ok(ClusterPageResult::Fetch(None));
+                    }
                     is_page_usable = true;
                 }
             }
@@ -221,9 +242,13 @@ impl SharedPages {
             Ok(record) => record,
             Err(error) => {
                 self.counters.refused.fetch_add(1, Relaxed);
-                let zone = &request.zone;
-                let text = format_args!("cluster: a page of zone \"{zone}\" in Valkey is refused ({error})");
-                link.log.write(LogLevel::Error, None, text);
+                let last = self.refusal_logged_at.swap(clock_ms(), Relaxed);
+                if last == 0 || clock_ms().saturating_sub(last) > LOG_INTERVAL_MS {
+                    let zone = &request.zone;
+                    let text =
+                        format_args!("cluster: a page of zone \"{zone}\" in Valkey is refused ({error})");
+                    link.log.write(LogLevel::Error, None, text);
+                }
                 return None;
             }
         };
@@ -280,7 +305,7 @@ fn decompress(bytes: &[u8], length: u64) -> Option<Bytes> {
 struct LeaseEnd<'a> {
     pages: &'a SharedPages,
     name: &'a str,
-    ended: oneshot::Receiver<()>,
+    ended: oneshot::Receiver<bool>,
 }
 
 impl Drop for LeaseEnd<'_> {
@@ -304,7 +329,7 @@ impl ClusterPages for SharedPages {
             if pages.position(&request.zone).is_none() {
                 return ClusterPageResult::Fetch(None);
             }
-            let log = link.log.clone();
+            let (log, lost) = (link.log.clone(), Arc::clone(&link.lost));
             match Arc::clone(&pages).search(link, request).await {
                 Ok(result) => {
                     pages.note_success(&log);
@@ -312,6 +337,9 @@ impl ClusterPages for SharedPages {
                 }
                 Err(error) => {
                     pages.note_failure(&log, &error);
+                    if error.is_connection_lost {
+                        lost();
+                    }
                     ClusterPageResult::Fetch(None)
                 }
             }
@@ -363,15 +391,13 @@ impl LeaseOfPage {
         }
     }
 
-    /// Returns a function that encodes the record of a page, and the record's lifetime; `None` if other nodes cannot use
-    /// the page.
-    fn record_of(&self, page: &Page) -> Option<(impl FnOnce() -> Vec<u8> + Send + use<>, Duration)> {
-        let now = now_ms();
-        let lifetime_ms = page.fresh_until().saturating_sub(now);
+    /// Returns a function that encodes the record of a page and returns its lifetime in Valkey, too; `None` if other nodes
+    /// cannot use the page.
+    fn record_of(&self, page: &Page) -> Option<impl FnOnce() -> (Vec<u8>, Duration) + Send + use<>> {
         let is_usable = page.selection().is_none()
             && page.stored_body().is_none()
             && page.body_len() <= MAX_BODY
-            && lifetime_ms > 0;
+            && page.is_fresh(now_ms());
         let position = self.position.filter(|_| is_usable)?;
         let (page, secret) = (page.clone(), self.link.secret.clone());
         let (zone, key) = (self.zone.clone(), self.key.clone());
@@ -383,6 +409,8 @@ impl LeaseOfPage {
                 .then(|| compress(Coding::Zstd, CompressionLevel::Fast, &whole).ok())
                 .flatten()
                 .filter(|compressed| compressed.len() < whole.len());
+            let now = now_ms();
+            let lifetime_ms = page.fresh_until().saturating_sub(now).max(1);
             let record = PageRecord {
                 position,
                 written_at: now,
@@ -394,20 +422,22 @@ impl LeaseOfPage {
                 is_compressed: compressed.is_some(),
                 body: compressed.as_deref().unwrap_or(&whole),
             };
-            record.encode(&secret, &zone, &key)
+            (record.encode(&secret, &zone, &key), Duration::from_millis(lifetime_ms))
         };
-        Some((encode, Duration::from_millis(lifetime_ms)))
+        Some(encode)
     }
 }
 
 impl PageLease for LeaseOfPage {
     fn store(mut self: Box<Self>, page: &Page) {
-        let Some((encode, lifetime)) = self.record_of(page) else { return };
+        let Some(encode) = self.record_of(page) else { return };
         self.is_stored = true;
         let runtime = self.link.runtime.clone();
         runtime.spawn(async move {
             let stored = match tokio::task::spawn_blocking(encode).await {
-                Ok(record) => self.link.connection.store(&self.names, &self.token, &record, lifetime).await,
+                Ok((record, lifetime)) => {
+                    self.link.connection.store(&self.names, &self.token, &record, lifetime).await
+                }
                 Err(_) => Ok(false),
             };
             match stored {

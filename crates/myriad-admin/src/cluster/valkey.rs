@@ -101,10 +101,10 @@ impl ValkeyLink {
         for server in &options.servers {
             match Self::connect_to(options, server).await {
                 Ok(link) => return Ok(link),
-                Err(LinkError(why)) => failures.push(format!("{server}: {why}")),
+                Err(LinkError { why, .. }) => failures.push(format!("{server}: {why}")),
             }
         }
-        Err(LinkError(failures.join("; ")))
+        Err(LinkError::new(failures.join("; ")))
     }
 
     async fn connect_to(options: &ClusterOptions, server: &ServerUrl) -> Result<Self, LinkError> {
@@ -120,7 +120,7 @@ impl ValkeyLink {
             Err(error) => match error.redirect_node() {
                 None => return Err(error.into()),
                 Some((address, _)) => redirected(&primary, address)
-                    .ok_or_else(|| LinkError(format!("invalid redirection to \"{address}\"")))?,
+                    .ok_or_else(|| LinkError::new(format!("invalid redirection to \"{address}\"")))?,
             },
         };
         let connection =
@@ -142,10 +142,16 @@ async fn connect_pages(
 ) -> Result<(PageConnection, PubSub), LinkError> {
     let prefix = KeyNames::prefix(&options.name);
     let connection = open_with(options, server, page_commands::REPLY_TIMEOUT).await?;
-    let mut ended = tokio::time::timeout(CONNECT_TIMEOUT, client(options, server)?.get_async_pubsub())
+    let client = client(options, server)?;
+    let channel = PageConnection::channel(&prefix);
+    let subscribing = async {
+        let mut ended = client.get_async_pubsub().await?;
+        ended.subscribe(channel).await?;
+        Ok::<_, RedisError>(ended)
+    };
+    let ended = tokio::time::timeout(CONNECT_TIMEOUT, subscribing)
         .await
-        .map_err(|_| LinkError("the server did not reply in time".to_owned()))??;
-    ended.subscribe(PageConnection::channel(&prefix)).await?;
+        .map_err(|_| LinkError::new("the server did not reply in time".to_owned()))??;
     Ok((PageConnection { connection, prefix }, ended))
 }
 
@@ -159,8 +165,8 @@ async fn primary_of(
     let mut question = cmd("SENTINEL");
     question.arg("GET-MASTER-ADDR-BY-NAME").arg(master);
     let answer: Option<(String, u16)> = question.query_async(&mut connection).await?;
-    let (host, port) =
-        answer.ok_or_else(|| LinkError(format!("the Sentinel does not monitor a master \"{master}\"")))?;
+    let (host, port) = answer
+        .ok_or_else(|| LinkError::new(format!("the Sentinel does not monitor a master \"{master}\"")))?;
     Ok(ServerUrl { host, port, sentinel_master: None, ..sentinel.clone() })
 }
 

@@ -106,6 +106,7 @@ impl ClusterZones {
     /// Makes all pages of a zone stale that may have missed purges. Returns false if this could not be saved, or has
     /// failed; the zone is then one of [`Self::expire_again`].
     pub(super) async fn expire_missed(&self, zone: &Arc<PageZone>, log: &ErrorLog) -> bool {
+        self.pages.note_gap(zone.zone.name());
         let is_saved = self.expire(zone, log).await;
         let mut unexpired = self.unexpired.lock();
         unexpired.retain(|other| !Arc::ptr_eq(zone, other));

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use myriad_http::Method;
+use myriad_http::{Known, Method, ResponseHead};
 use myriad_store::page::{ClusterPage, ClusterPageFuture, ClusterPageRequest, PageMeta};
 use myriad_store::{Admission, FlightWriter};
 
@@ -14,14 +14,20 @@ use crate::complete::complete_at;
 use crate::journey_step::CacheContext;
 use crate::leak_guard;
 use myriad_exchange::exchange::Exchange;
+use myriad_origin::respond;
 
 /// Time by which a page must be newer than the page that it replaces, in milliseconds: the times of a page that comes
 /// from another node are this exact.
 const MIN_PROGRESS_MS: u64 = 500;
 
+/// Maximum length of a body that other nodes can use, in bytes.
+const MAX_SHARED_BODY: u64 = 1 << 20;
+
 /// Begins to search for a page in the cluster. Returns `None` if the zone does not belong to a cluster whose nodes
 /// fetch pages for each other, or if the response of the origin is needed: for one client, for other content codings, to
-/// find the noise of a page, or because the page is quarantined.
+/// find the noise of a page, because the page is quarantined or suspected, or because the request has credentials or a
+/// personal cookie, which the cache key may contain. Also `None` if other requests do not wait for this fetch, because a
+/// recent response for the page was not shared.
 pub(super) fn search(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -30,14 +36,22 @@ pub(super) fn search(
 ) -> Option<ClusterPageFuture> {
     let request = &exchange.request;
     let zone = &cached.cache.zone;
+    let fields = request.received.head.fields();
+    let personal = &cached.cache.rules.personal;
+    let is_personal = |pair: &[u8]| personal.matches_cookie_header(pair).is_some();
     let needs_origin = goal.own_request
         || goal.is_for_other_codings
         || goal.noise_check.is_some()
-        || goal.method != Method::Get;
+        || goal.method != Method::Get
+        || cached.cache.rules.lock.is_some() && !writer.is_shared()
+        || fields.has(Known::Authorization)
+        || fields.cookie_pairs().any(is_personal);
     let publisher = zone.publisher.lock().clone().filter(|_| !needs_origin)?;
     let pages = publisher.pages()?;
     let now = myriad_net::clock::now_ms();
-    if zone.leaks.is_quarantined(&leak_guard::page_of(request), now) {
+    if zone.leaks.is_quarantined(&leak_guard::page_of(request), now)
+        || zone.leak_samples.suspicion(&request.cache.key, now).is_some()
+    {
         return None;
     }
     let newer_than = writer.previous().map_or(0, |page| page.stored_at() + MIN_PROGRESS_MS);
@@ -51,6 +65,12 @@ pub(super) fn search(
         newer_than,
         max_wait: Duration::from_millis(max_wait),
     }))
+}
+
+/// Returns true unless the body of a response is longer than that of a page which other nodes can use.
+pub(super) fn fits(head: &ResponseHead) -> bool {
+    let length = head.known(Known::ContentLength).and_then(respond::parse_length);
+    length.is_none_or(|length| length <= MAX_SHARED_BODY)
 }
 
 /// Stores a page of another node, and releases the request that started the fetch and the waiters.

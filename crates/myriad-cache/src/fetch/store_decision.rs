@@ -9,6 +9,7 @@ use myriad_policy::{
 use myriad_script::Builtin;
 use myriad_store::{FetchFailure as StoreFailure, FlightWriter, KeyRef};
 
+use super::cluster_page;
 use super::job::{FetchGoal, FetchedResponse, NextCause};
 use super::report::{FetchReport, Reporter, report};
 use super::store::{AdmittedResponse, store};
@@ -104,6 +105,8 @@ pub(super) async fn judge(
             let companion = sought
                 .companion
                 .and_then(|other| other.admit(exchange, cache, fields, sought.shared_headers.as_ref()));
+            let is_for_all = selection.is_none() && comparison.is_none();
+            let lease = sought.lease.take().filter(|_| is_for_all && cluster_page::fits(&response.head));
             let mut response = response;
             add_no_vary_search(cache, &mut response.head);
             let noise_check = sought.noise_check.take();
@@ -116,7 +119,7 @@ pub(super) async fn judge(
                 fetching,
                 selection,
                 companion,
-                lease: sought.lease.take(),
+                lease,
                 attempts,
                 noise_check,
                 guard,

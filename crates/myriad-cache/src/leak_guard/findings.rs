@@ -6,6 +6,7 @@ use myriad_store::KeyRef;
 
 use crate::{other_codings, page};
 use myriad_admin::protocol::escape_bytes;
+use myriad_admin::purge;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{LeakedPage, LeakedValue};
@@ -103,10 +104,20 @@ pub(super) fn confirm_alone(request: &Request, cache: &CachePlace, leak: &Leaked
     remove_page(request, cache);
 }
 
-/// Removes the page of a request from the cache, under the keys that [`other_codings::keys_of_page`] returns.
+/// Removes the page of a request from the cache, under the keys that [`other_codings::keys_of_page`] returns, and from all
+/// nodes of the cluster.
 pub(super) fn remove_page(request: &Request, cache: &CachePlace) {
-    for key in other_codings::keys_of_page(request) {
-        cache.zone.zone.remove_older(KeyRef::new(&key), u64::MAX);
+    let keys = other_codings::keys_of_page(request);
+    for key in &keys {
+        cache.zone.zone.remove_older(KeyRef::new(key), u64::MAX);
+    }
+    if cache.zone.publisher.lock().is_some()
+        && let Err(error) = purge::remove_keys(&cache.zone, keys)
+    {
+        request.log(
+            LogLevel::Error,
+            format_args!("leak guard: the page is not removed from the cluster: {error}"),
+        );
     }
 }
 

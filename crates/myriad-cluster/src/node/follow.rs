@@ -251,7 +251,7 @@ impl ClusterNode {
     fn expire(&mut self, (newest, predecessor): (LogPosition, LogPosition), now: ClockMs) {
         let reason =
             if self.history.position().is_some() { ExpiryReason::Gap } else { ExpiryReason::NoPosition };
-        self.is_off_chain |= self.history.position().is_some();
+        self.is_off_chain = true;
         let retained = self.history.jump(newest, predecessor);
         self.repeat_all(retained, now);
         let batch =
@@ -313,6 +313,10 @@ impl ClusterNode {
             RecordContents::Newer => &[],
         };
         self.history.advance(position, record.predecessor, purges, now);
+        // The record may be read before the append is confirmed.
+        if self.append.as_ref().is_some_and(|append| append.tag == tag) {
+            self.is_off_chain = false;
+        }
         self.outbox.note_record(position, purges);
         let is_lifetime_ignored = self.has_bug(SeededBug::SequenceWithoutLifetime);
         let must_apply = |purge: &&ClusterPurge| {

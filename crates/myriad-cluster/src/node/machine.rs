@@ -78,8 +78,8 @@ pub struct ClusterNode {
     pub(super) members: MemberTable,
     pub(super) contact: ContactState,
     pub(super) is_replayed: bool,
-    /// True if the node may have applied purges that neither the log nor its outbox has. A record that the node appends
-    /// is after all of them.
+    /// True if the node may have applied purges that neither the log nor its outbox has: after its start, and after a loss
+    /// of records. A record that the node appends is after all of them.
     pub(super) is_off_chain: bool,
     /// Rule for pages of other nodes that was sent last.
     page_rule: PageRule,
@@ -132,7 +132,8 @@ impl ClusterNode {
                 now,
             ),
             is_replayed: false,
-            is_off_chain: false,
+            // An earlier lifetime may have applied purges without a trace.
+            is_off_chain: true,
             page_rule: PageRule::default(),
             receipts_after: EntryId::ZERO,
             upkeep: UpkeepState::new(now),

@@ -149,7 +149,7 @@ impl fmt::Display for ClusterMessage {
             ),
             Self::NameFree => f.write_str("the name of this node is free again; this process continues as its owner"),
             Self::Partitioned => f.write_str(
-                "purges of other nodes may be missing: the connection or a member is silent; stored pages are limited as \"partition\" defines",
+                "purges of other nodes may be missing: the connection or a member is silent; stored pages are limited as \"partition\" defines, and pages are not exchanged",
             ),
             Self::PartitionEnded => f.write_str("purges of all nodes are received again"),
             Self::MemberRemoved(node) => write!(f, "member \"{node}\" removed: it was silent for too long"),

@@ -38,6 +38,11 @@ impl<M: Metadata> FlightWriter<M> {
         self.lead.flight.generation
     }
 
+    /// Returns true if other requests may wait for this fetch.
+    pub fn is_shared(&self) -> bool {
+        self.lead.zone.is_shared(&self.lead.flight)
+    }
+
     /// Returns the stored object that this fetch replaces, stale or still fresh, for a conditional request to the
     /// origin; `None` if there is none.
     pub fn previous(&self) -> Option<&Object<M>> {

@@ -39,6 +39,12 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
+    /// Returns true if requests may join a fetch.
+    pub(crate) fn is_shared(&self, flight: &Arc<Flight<M>>) -> bool {
+        let mut shard = self.shard(flight.key.as_ref());
+        shard.flight_mut(flight).is_some_and(|record| record.role == FlightRole::Open)
+    }
+
     /// Excludes new readers from a fetch whose body became too long for memory.
     pub(crate) fn close_oversized(&self, flight: &Arc<Flight<M>>) {
         let mut shard = self.shard(flight.key.as_ref());

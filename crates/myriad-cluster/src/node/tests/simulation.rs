@@ -122,6 +122,12 @@ fn agree(seed: u64) -> (World, Vec<u64>) {
     world.run_until(30_000);
     world.check_convergence();
     assert!(world.shared_uses > 0, "seed {seed}: no host has used the page of another one");
+    let appended = |host: &host::HostModel| {
+        host.node.as_ref().map_or(0, |node| node.status(0).counters.records_appended)
+    };
+    let records: u64 = world.hosts.iter().map(appended).sum();
+    let most = (world.purges.len() + 3 * world.hosts.len()) as u64;
+    assert!(records <= most, "seed {seed}: {records} records for {} purges", world.purges.len());
     let expired = expirations(&world);
     (world, expired)
 }

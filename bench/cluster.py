@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
-"""Measures purges of a cluster: three nodes and redis-server on the loopback interface, under a load of other requests.
+"""Measures a cluster: three nodes and redis-server on the loopback interface, under a load of other requests.
 
-    bench/cluster_purges.py [--purges 10000] [--binary FILE]
+    bench/cluster.py [--purges 10000] [--cold 1000] [--binary FILE]
 
-Before each purge, all nodes have the page in their cache, and its content changes. The purge is sent to the nodes in turn. Its time is
+Cold pages: all nodes are asked for the same pages at the same time. Each page must be fetched once, and all nodes must send the same content.
+
+Purges: before each purge, all nodes have the page in their cache, and its content changes. The purge is sent to the nodes in turn. Its time is
 that of the whole request, whose response names the nodes that have confirmed it. Then all nodes are asked for the page: a hit with the
-old content is a lost purge. The exit status is 1 if a purge is lost or unconfirmed, if another request fails, or if the median or the
-99th percentile exceeds its limit.
+old content, its own or that of another node, is a lost purge.
+
+The exit status is 1 if a page is fetched more than once, if a purge is lost or unconfirmed, if another request fails, or if the median or the
+99th percentile of the purges exceeds its limit.
 """
 
 import argparse
@@ -29,6 +33,8 @@ NODES = 3
 PAGES = 500
 # Pages that only the other requests ask for.
 OTHER_PAGES = 100
+# Number of the first cold page.
+FIRST_COLD = PAGES + OTHER_PAGES
 # Processes that send other requests, and the pause after each response, in seconds.
 LOAD = 2
 PAUSE = 0.0005
@@ -61,8 +67,8 @@ class Connection:
         raise OSError("the connection was closed")
 
 
-def origin(port, versions):
-    """Serves pages whose content is their version."""
+def origin(port, versions, fetches):
+    """Serves pages whose content is their version, and counts the requests of each."""
 
     class Handler(socketserver.StreamRequestHandler):
         def handle(self):
@@ -70,6 +76,8 @@ def origin(port, versions):
                 while self.rfile.readline() not in (b"\r\n", b""):
                     pass
                 number = int(line.split()[1][1:])
+                with fetches.get_lock():
+                    fetches[number] += 1
                 body = f"{number} {versions[number]}".encode()
                 self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body))
 
@@ -96,6 +104,31 @@ def load(ports, is_over, results):
     results.put((asked, failed))
 
 
+def ask_for_cold(port, start, numbers, results):
+    """Requests pages from a node, once all processes are ready."""
+    connection = Connection(port)
+    start.wait()
+    results.put([connection.ask("GET", f"/{number}")[2] for number in numbers])
+
+
+def cold_pages(ports, fetches, count):
+    """Requests pages from all nodes at once; returns the number of requests to the origin, and whether all nodes sent the same pages."""
+    numbers = range(FIRST_COLD, FIRST_COLD + count)
+    start, results = multiprocessing.Barrier(len(ports)), multiprocessing.Queue()
+    clients = [multiprocessing.Process(target=ask_for_cold, args=(port, start, numbers, results), daemon=True) for port in ports]
+    for client in clients:
+        client.start()
+    pages = [results.get(timeout=300) for _ in clients]
+    return sum(fetches[FIRST_COLD:FIRST_COLD + count]), all(page == pages[0] for page in pages)
+
+
+def uses_pages(connections, number):
+    """Returns whether the last node uses a page that the first one has fetched."""
+    connections[0].ask("PURGE", f"/{number}")
+    connections[0].ask("GET", f"/{number}")
+    return connections[-1].ask("GET", f"/{number}")[1]["x-cache"] == "HIT"
+
+
 def start_node(binary, folder, number, port, valkey, source):
     home = folder / f"web{number}"
     home.mkdir()
@@ -117,7 +150,7 @@ http {{
     listen 127.0.0.1:{port};
     add_header X-Cache $upstream_cache_status always;
     location / {{
-      proxy_cache pages; proxy_cache_key $uri; proxy_cache_valid 1h; proxy_cache_purge PURGE from 127.0.0.1;
+      proxy_cache pages; proxy_cache_key $uri; proxy_cache_valid 1h; proxy_cache_lock on; proxy_cache_purge PURGE from 127.0.0.1;
       proxy_pass http://127.0.0.1:{source};
     }}
   }}
@@ -154,10 +187,11 @@ def purges(connections, versions, count):
 
 def measured(folder, options, children):
     valkey, source, *ports = (free_port() for _ in range(NODES + 2))
-    versions = multiprocessing.Array("Q", PAGES + OTHER_PAGES, lock=False)
+    versions = multiprocessing.Array("Q", FIRST_COLD + options.cold, lock=False)
+    fetches = multiprocessing.Array("Q", FIRST_COLD + options.cold)
     children.append(subprocess.Popen([program("redis-server"), "--port", str(valkey), "--bind", "127.0.0.1", "--save", "", "--dir", folder],
                                      stdout=subprocess.DEVNULL))
-    serving = multiprocessing.Process(target=origin, args=(source, versions), daemon=True)
+    serving = multiprocessing.Process(target=origin, args=(source, versions, fetches), daemon=True)
     serving.start()
     for number, port in enumerate(ports, 1):
         children.append(start_node(options.binary, folder, number, port, valkey, source))
@@ -168,19 +202,23 @@ def measured(folder, options, children):
     loads = [multiprocessing.Process(target=load, args=(ports, is_over, results), daemon=True) for _ in range(LOAD)]
     for one in loads:
         one.start()
+    wait_until(lambda: uses_pages(connections, 0), "pages of other nodes", pause=0.2)
+    fetched, is_same = cold_pages(ports, fetches, options.cold)
     times, unconfirmed, lost = purges(connections, versions, options.purges)
     is_over.set()
     asked, failed = map(sum, zip(*(results.get(timeout=30) for _ in loads)))
     median, slowest = statistics.median(times), statistics.quantiles(times, n=100)[98]
+    print(f"{options.cold} cold pages, requested from {NODES} nodes at once: {fetched} requests to the origin{'' if is_same else '; pages differ'}")
     print(f"{options.purges} purges on {NODES} nodes: median {median:.1f} ms (limit {MEDIAN}), 99% within {slowest:.1f} ms (limit {SLOWEST}), "
           f"{unconfirmed} unconfirmed, {lost} lost")
     print(f"other requests: {asked}, {failed} failed")
-    return not (unconfirmed or lost or failed) and median <= MEDIAN and slowest <= SLOWEST
+    return fetched == options.cold and is_same and not (unconfirmed or lost or failed) and median <= MEDIAN and slowest <= SLOWEST
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--purges", type=int, default=10_000)
+    parser.add_argument("--cold", type=int, default=1000)
     parser.add_argument("--binary", type=pathlib.Path, default=MYRIAD)
     options = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp(prefix="myriad-cluster-"))
