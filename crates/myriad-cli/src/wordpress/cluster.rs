@@ -19,24 +19,32 @@ const PASSWORD: &str = "cluster.password";
 /// Maximum size of the file with the user name, in bytes.
 const MAX_USERNAME: u64 = 4096;
 
-/// Adds a value of `--cluster` to the addresses of Valkey servers and Sentinels. A build without the feature `cluster`
-/// does not check the address, because it refuses the `cluster` block.
+/// Adds a value of `--cluster` to the addresses of Valkey servers and Sentinels.
 ///
 /// # Errors
-/// Returns an error text if the address is invalid, without the address, which may contain a password.
+/// Returns an error text if the address is invalid, without the address, which may contain a password; or if this build has
+/// no clusters.
 pub(super) fn add(servers: &mut Vec<String>, value: String) -> Result<(), String> {
-    #[cfg(feature = "cluster")]
-    if let Err(why) = ServerUrl::parse(&value) {
-        let why = match why {
-            ServerUrlError::Credentials => format!(
-                "write the user name to PREFIX/{USERNAME} and the password to PREFIX/{PASSWORD}, which only the user of the workers may read"
-            ),
-            other => other.to_string(),
-        };
-        return Err(format!("wordpress: --cluster is invalid: {why}"));
-    }
+    check(&value).map_err(|why| format!("wordpress: --cluster is invalid: {why}"))?;
     servers.push(value);
     Ok(())
+}
+
+/// Checks an address. Returns the reason if it is invalid.
+#[cfg(feature = "cluster")]
+fn check(value: &str) -> Result<(), String> {
+    ServerUrl::parse(value).map(drop).map_err(|why| match why {
+        ServerUrlError::Credentials => format!(
+            "write the user name to PREFIX/{USERNAME} and the password to PREFIX/{PASSWORD}, which only the user of the workers may read"
+        ),
+        other => other.to_string(),
+    })
+}
+
+/// Refuses every address, because this build has no clusters.
+#[cfg(not(feature = "cluster"))]
+fn check(_: &str) -> Result<(), String> {
+    Err("this build does not have the feature \"cluster\"; install a build with it".to_owned())
 }
 
 /// Returns the `cluster` block for the Valkey servers of `--cluster`; empty without servers. The user name and the

@@ -121,8 +121,10 @@ fn node_joins_again_after_the_list_of_members_was_lost_with_or_without_its_posit
         if !has_disk {
             world.hosts[last].disk = super::host::DiskModel::default();
         }
-        world.server_fault(super::WorldFault::LoseAll);
+        // Commands of the killed process may still arrive.
         world.run_until(41_000);
+        world.server_fault(super::WorldFault::LoseAll);
+        world.run_until(42_000);
         world.after(0, WorldEvent::FaultEnds(FaultEnd::Restart(last)));
         world.run_until(70_000);
         world.check_convergence();
