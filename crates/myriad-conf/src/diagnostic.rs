@@ -60,7 +60,7 @@ impl Diagnostic {
     pub fn error(span: Span, message: impl Into<String>) -> Self {
         Self {
             severity: Severity::Error,
-            message: message.into(),
+            message: without_data(message.into()),
             span,
             help: Vec::new(),
             related: Vec::new(),
@@ -112,5 +112,30 @@ impl Diagnostic {
     pub fn related(mut self, span: Span, label: impl Into<String>) -> Self {
         self.related.push((span, label.into()));
         self
+    }
+}
+/// Returns a message without the text after each `"data:` up to the next quotation mark: it may be a private key
+/// (`ssl_certificate_key`), and messages are logged.
+fn without_data(mut message: String) -> String {
+    let mut from = 0;
+    while let Some(at) = message[from..].find("\"data:") {
+        let start = from + at + "\"data:".len();
+        let end = message[start..].find('"').map_or(message.len(), |length| start + length);
+        message.replace_range(start..end, "");
+        from = start;
+    }
+    message
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn text_after_data_is_not_part_of_a_message() {
+        let message = "invalid \"data:-----BEGIN PRIVATE KEY-----\nMII/x=\" after \"data:x\" and \"data\"";
+        let shown = Diagnostic::error(Span::default(), message).message;
+        assert_eq!(shown, "invalid \"data:\" after \"data:\" and \"data\"");
+        assert_eq!(Diagnostic::warning(Span::default(), "\"data:MII").message, "\"data:");
     }
 }

@@ -49,9 +49,22 @@ pub struct SourceFile {
     pub bytes: std::sync::Arc<[u8]>,
     /// True for a built-in file that is used because the file does not exist.
     pub builtin: bool,
-    /// Ranges of bytes after `data:` in words and comments, which may be private keys: diagnostics do not show them. In
-    /// ascending order.
+    /// Ranges of bytes after `data:` in words and comments, which may be private keys: diagnostics do not show them.
     pub masked: Vec<Range<u32>>,
+}
+
+impl SourceFile {
+    /// Returns the text between two byte offsets, with `*` in place of each byte that is not shown: the text after `data:`
+    /// may be a private key (`ssl_certificate_key`), and messages are logged.
+    pub(crate) fn masked_bytes(&self, first: usize, last: usize) -> Vec<u8> {
+        let mut text = self.bytes[first..last].to_vec();
+        // Words that start before the text may extend into it.
+        for range in &self.masked {
+            let inside = |offset: u32| (offset as usize).clamp(first, last) - first;
+            text[inside(range.start)..inside(range.end)].fill(b'*');
+        }
+        text
+    }
 }
 
 /// Parsed configuration: all files as one syntax tree.

@@ -119,7 +119,7 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     let first = bytes[..at].iter().rposition(|&byte| byte == b'\n').map_or(0, |at| at + 1);
     let last = bytes[at..].iter().position(|&byte| byte == b'\n').map_or(bytes.len(), |n| at + n);
     let end = (span.end as usize).clamp(at, last);
-    let line = masked_line(source, first, last);
+    let line = source.masked_bytes(first, last);
     let head = printable(&line[..at - first]);
     let marked = printable(&line[at - first..end - first]);
     let tail = printable(&line[end - first..]);
@@ -134,18 +134,6 @@ fn excerpt(source: &SourceFile, span: Span) -> (String, usize, usize) {
     }
     let width = marked.len().clamp(1, (line.len().saturating_sub(before)).max(1));
     (line.iter().collect::<String>().trim_end().to_owned(), before, width)
-}
-
-/// Returns the line between two byte offsets, with `*` in place of each byte that is not shown: the text after `data:` may
-/// be a private key (`ssl_certificate_key`), and messages are logged.
-fn masked_line(source: &SourceFile, first: usize, last: usize) -> Vec<u8> {
-    let mut line = source.bytes[first..last].to_vec();
-    // Words that start before the line may end in it.
-    for range in &source.masked {
-        let inside = |offset: u32| (offset as usize).clamp(first, last) - first;
-        line[inside(range.start)..inside(range.end)].fill(b'*');
-    }
-    line
 }
 
 /// Converts bytes to characters that a terminal shows: tabs become spaces, and control characters are removed.
@@ -169,7 +157,7 @@ pub fn dump(parsed: &ParsedConfiguration) -> Vec<u8> {
 mod tests {
     use std::path::Path;
 
-    use super::{masked_line, shortened};
+    use super::shortened;
     use crate::{MemoryLoader, parse};
 
     #[test]
@@ -207,7 +195,7 @@ mod tests {
             let path = Path::new("test.conf");
             let parsed = parse::parse(&MemoryLoader::with(path, text), path, b"", &[]);
             let first = text.rfind('\n').map_or(0, |at| at + 1);
-            let line = masked_line(&parsed.sources[0], first, text.len());
+            let line = parsed.sources[0].masked_bytes(first, text.len());
             let line = String::from_utf8(line).unwrap();
             assert_eq!(line, shown, "{text}");
         }

@@ -35,6 +35,6 @@ pub fn directive_at(sources: &[SourceFile], span: Span) -> String {
             _ => {}
         }
     }
-    let text = String::from_utf8_lossy(&source.bytes[from..to]).into_owned();
+    let text = String::from_utf8_lossy(&source.masked_bytes(from, to)).into_owned();
     text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
