@@ -4,7 +4,7 @@ use myriad_base::digits::decimal;
 
 use crate::apache::lines::ApacheItem;
 use crate::apache::pattern::{escaped, quoted};
-use crate::apache::site::TranslatedEntry;
+use crate::apache::site::{Remark, TranslatedEntry};
 use crate::apache::state::{ApacheWalk, ExpiresState};
 
 /// Reason why `Expires*` in a section with a condition is not translated.
@@ -19,7 +19,7 @@ pub(crate) fn take(walk: &mut ApacheWalk<'_>, item: &ApacheItem) -> bool {
                 walk.missing(item, WHOLE_SITE);
                 return true;
             }
-            walk.expires.is_active = item.word(0).eq_ignore_ascii_case("on");
+            walk.expires.active = Some(item.word(0).eq_ignore_ascii_case("on"));
             walk.expires.of.push((item.line, item.text.clone()));
             return true;
         }
@@ -85,16 +85,24 @@ fn lifetime(said: &str) -> Option<(u64, bool)> {
     Some((sum.min(u64::from(u32::MAX)), of_change))
 }
 
-/// Adds a `map` and the directive `expires` for the collected lifetimes; nothing if the text has no `Expires*`, and
-/// only a comment without `ExpiresActive On` or without a lifetime.
+/// Remark on a lifetime in a file without `ExpiresActive`.
+const INHERITED: &str = "not translated, because this file has no \"ExpiresActive On\": add it if the configuration of Apache has it";
+
+/// Adds a `map` and the directive `expires` for the collected lifetimes; nothing if the text has no `Expires*`, only a
+/// comment with `ExpiresActive Off` or without a lifetime, and remarks if the text has no `ExpiresActive`.
 pub(crate) fn finish(walk: &mut ApacheWalk<'_>) {
-    let ExpiresState { of, is_active, default, types } = std::mem::take(&mut walk.expires);
+    let ExpiresState { of, active, default, types } = std::mem::take(&mut walk.expires);
     if of.is_empty() {
         return;
     }
+    let Some(is_active) = active else {
+        let remarks = of.iter().map(|(line, text)| Remark::note(*line, text, INHERITED));
+        walk.remarks.extend(remarks);
+        return;
+    };
     if !is_active || (default.is_none() && types.is_empty()) {
         let why =
-            if is_active { "Sets no lifetimes." } else { "Has no effect without \"ExpiresActive On\"." };
+            if is_active { "Sets no lifetimes." } else { "Has no effect because of \"ExpiresActive Off\"." };
         walk.parts.settings.push(TranslatedEntry { of, why: why.into(), lines: Vec::new() });
         return;
     }

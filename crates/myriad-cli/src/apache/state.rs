@@ -48,8 +48,8 @@ pub(crate) struct DeferredSection<'o> {
 #[derive(Debug, Default)]
 pub(crate) struct ExpiresState {
     pub(crate) of: Vec<(usize, String)>,
-    /// True after `ExpiresActive On`. Without it, Apache sets no lifetimes.
-    pub(crate) is_active: bool,
+    /// Value of `ExpiresActive`; `None` if the file does not contain it, so that the value of Apache's configuration applies.
+    pub(crate) active: Option<bool>,
     pub(crate) default: Option<u64>,
     pub(crate) types: Vec<(String, u64)>,
 }

@@ -420,8 +420,10 @@ fn lifetimes_apply_only_if_they_are_active() {
     assert!(has_lifetimes(&format!("{lifetimes}ExpiresActive On\n")));
     assert!(!has_lifetimes(lifetimes));
     assert!(!has_lifetimes(&format!("ExpiresActive Off\n{lifetimes}")));
-    let explained = translated(lifetimes).text;
-    assert!(explained.contains("Has no effect without \"ExpiresActive On\"."), "{explained}");
+    let remarks = translated(lifetimes).remarks;
+    assert!(remarks.len() == 2 && remarks[0].reason.contains("no \"ExpiresActive On\""), "{remarks:?}");
+    let explained = translated(&format!("ExpiresActive Off\n{lifetimes}")).text;
+    assert!(explained.contains("Has no effect because of \"ExpiresActive Off\"."), "{explained}");
     // The section activates them for its files only, and does not deactivate those of the site.
     for (site, section, expected) in [("", "On", false), ("ExpiresActive On\n", "Off", true)] {
         let text = format!("{site}{lifetimes}<FilesMatch \"x$\">\nExpiresActive {section}\n</FilesMatch>\n");
