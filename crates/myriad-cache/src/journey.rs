@@ -157,6 +157,10 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
     if bypass(&facts, &cache.rules).is_some() || other_codings::may_need_other_codings(request) {
         return None;
     }
+    // A suspected page needs the full processing at each hit.
+    if sampling::may_be_suspected(cache, &request.cache.key) {
+        return None;
+    }
     let now = request.received.at_ms;
     let fields = request.received.head.fields();
     let page = cache.zone.zone.get(
@@ -172,7 +176,7 @@ pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Op
     if !page.is_fresh(now)
         || page.stored_body().is_some()
         || early_refresh::is_due(exchange, cache, &page)
-        || sampling::is_due(cache, &exchange.request.cache.key, &page)
+        || sampling::is_due_by_hits(cache, &page)
     {
         return None;
     }

@@ -278,10 +278,10 @@ impl LeakSamples {
 
     /// Returns the suspicion of a page; `None` if it is not suspected, or no longer.
     pub fn suspicion(&self, key: &[u8], now: u64) -> Option<SuspectedPage> {
-        if !self.may_be_suspected(key) {
+        let key = self.hash(key);
+        if self.suspected_bits.load(Relaxed) & page_bit(key) == 0 {
             return None;
         }
-        let key = self.hash(key);
         let mut state = self.state.lock();
         let found = state.suspected.get(&key)?;
         if found.until <= now {

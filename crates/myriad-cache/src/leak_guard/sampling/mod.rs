@@ -43,14 +43,24 @@ const SAMPLE_HITS: u32 = 64;
 
 /// Returns true if `leak_guard sample=` is on and the number of hits of a page, including the current hit, is one at
 /// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`]. Also true at each
-/// hit of a page that may be suspected ([`LeakSamples::may_be_suspected`]), because one visitor's inputs may be in one hit
-/// only. `key` is the page's cache key.
+/// hit of a page that may be suspected, because one visitor's inputs may be in one hit only. `key` is the page's cache key.
+#[inline]
+pub(crate) fn is_due(cache: &CachePlace, key: &[u8], page: &Page) -> bool {
+    is_due_by_hits(cache, page) || may_be_suspected(cache, key)
+}
+
+/// Returns true if the number of hits of a page is a reason for [`is_due`].
+#[inline]
+pub(crate) fn is_due_by_hits(cache: &CachePlace, page: &Page) -> bool {
+    cache.rules.leak_sampling.is_some() && is_due_at(page.hits())
+}
+
+/// Returns true if a page may be suspected ([`LeakSamples::may_be_suspected`]), which is a reason for [`is_due`].
 ///
 /// [`LeakSamples::may_be_suspected`]: myriad_store::page::LeakSamples::may_be_suspected
 #[inline]
-pub(crate) fn is_due(cache: &CachePlace, key: &[u8], page: &Page) -> bool {
-    cache.rules.leak_sampling.is_some()
-        && (is_due_at(page.hits()) || cache.zone.leak_samples.may_be_suspected(key))
+pub(crate) fn may_be_suspected(cache: &CachePlace, key: &[u8]) -> bool {
+    cache.rules.leak_sampling.is_some() && cache.zone.leak_samples.may_be_suspected(key)
 }
 
 /// Returns true if a page with this number of hits is due: at the second hit and shortly after it, at 8, 16 and 32
