@@ -1,7 +1,7 @@
 //! Actions: output of a node.
 
 use super::{BatchNumber, ClockMs, ClusterMessage, CommandNumber, ExpiryReason, PurgeTicket};
-use crate::record::{ClusterPurge, EntryId, LogPosition, NodeName};
+use crate::record::{ClusterPurge, EntryId, LogPosition, NodeName, RecordTag};
 
 /// Output of a node. The caller executes actions in order, and reports those with a number when they are done.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,12 @@ pub enum ClusterAction {
     /// the start applies.
     SetReadiness(Readiness),
     /// Change which pages of other nodes are used ([`crate::gate::PageGate`]).
-    SetPageRule(PageRule),
+    SetPageRule {
+        /// The rule.
+        rule: PageRule,
+        /// Tags of the records that the node has applied or is applying since the last such action, in their order.
+        passed: Vec<RecordTag>,
+    },
     /// Answer to a purge.
     Answer {
         /// Number of the purge.
@@ -160,10 +165,12 @@ pub struct PageRule {
     /// Position in the log of purges that this node stores with pages whose fetch begins now; `None` if the node may
     /// neither store pages for others nor use theirs, because it may miss purges.
     pub position: Option<LogPosition>,
-    /// Time after which the position no longer applies, because the node has not heard from all members since.
+    /// Time after which a partition is detected and the position no longer applies, unless a later rule replaces this one.
     pub usable_until: ClockMs,
     /// True if the log up to the position has every purge that is in effect on this node.
     pub is_complete: bool,
+    /// False if the node may have applied purges that the log has lost. Positions before and after have no common purges then.
+    pub is_continuous: bool,
 }
 
 /// Reason for new connections.

@@ -234,6 +234,11 @@ impl ApplyQueue {
         self.records.iter().take_while(|record| record.batch.is_none()).filter_map(|at| at.fresh_at).max()
     }
 
+    /// True if a repetition is in progress.
+    pub(super) fn is_repeating(&self) -> bool {
+        self.unsaved.repetition.is_some()
+    }
+
     /// True if all purges of all records are in effect in memory.
     pub(super) fn is_in_effect(&self) -> bool {
         self.records.iter().all(|record| record.batch.is_none())

@@ -32,4 +32,6 @@ pub(super) enum SeededBug {
     OwnFailedSaveIgnored,
     /// The position of a page counts as complete although purges of this node are not in the log.
     UnloggedPurgesIgnored,
+    /// The position of a page counts as complete although the log has lost purges of this node.
+    LossesIgnoredForPages,
 }

@@ -129,6 +129,8 @@ impl ClusterNode {
         if self.queue.repeat_due_at().is_some_and(|due_at| due_at <= now) {
             let batch = self.next_batch();
             if let Some(contents) = self.queue.begin_repetition(batch) {
+                // Pages that were fetched at the newest record become stale; the next record is after the repetition.
+                self.is_off_chain |= matches!(contents, BatchContents::Everything(_));
                 self.actions.push_back(contents.into_action(batch));
             }
         }
@@ -162,7 +164,7 @@ impl ClusterNode {
         if !is_ready {
             return None;
         }
-        // A record without purges ends the state `is_off_chain`.
+        // A record without purges clears `is_off_chain`.
         let is_due = self.outbox.has_unsent() || self.is_off_chain;
         let due_at = if is_due { Some(0) } else { self.outbox.lost_due_at() };
         due_at.map(|due_at| due_at.max(self.append_at))

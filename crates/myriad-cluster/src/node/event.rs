@@ -60,6 +60,8 @@ pub enum ClusterEvent {
         /// The reply.
         reply: CommandReply,
     },
+    /// Purges may have been executed on this node without being in the log, because a zone did not belong to the cluster.
+    Gap,
     /// An administrator removes a member that will not return. If it runs nevertheless, it notices that, makes its pages
     /// stale, and joins again.
     Forget(NodeName),

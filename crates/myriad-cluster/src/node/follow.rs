@@ -313,6 +313,9 @@ impl ClusterNode {
             RecordContents::Newer => &[],
         };
         self.history.advance(position, record.predecessor, purges, now);
+        if !self.is_off_chain || self.has_bug(SeededBug::LossesIgnoredForPages) {
+            self.passed.push(tag);
+        }
         // The record may be read before the append is confirmed.
         if self.append.as_ref().is_some_and(|append| append.tag == tag) {
             self.is_off_chain = false;

@@ -78,9 +78,11 @@ pub struct ClusterNode {
     pub(super) members: MemberTable,
     pub(super) contact: ContactState,
     pub(super) is_replayed: bool,
-    /// True if the node may have applied purges that neither the log nor its outbox has: after its start, and after a loss
-    /// of records. A record that the node appends is after all of them.
+    /// True if the node may have applied purges that neither the log nor its outbox has: after its start, a gap, and a loss of
+    /// records; also after a limit of the age of pages. A record that the node appends is after all of them.
     pub(super) is_off_chain: bool,
+    /// Records accepted since the rule for pages was sent last.
+    pub(super) passed: Vec<RecordTag>,
     /// Rule for pages of other nodes that was sent last.
     page_rule: PageRule,
     pub(super) receipts_after: EntryId,
@@ -132,8 +134,9 @@ impl ClusterNode {
                 now,
             ),
             is_replayed: false,
-            // An earlier lifetime may have applied purges without a trace.
+            // An earlier process may have applied purges that are neither in the log nor in its position file.
             is_off_chain: true,
+            passed: Vec::new(),
             page_rule: PageRule::default(),
             receipts_after: EntryId::ZERO,
             upkeep: UpkeepState::new(now),
@@ -171,6 +174,7 @@ impl ClusterNode {
                     self.handle_reply(sent, reply, now);
                 }
             }
+            ClusterEvent::Gap => self.is_off_chain = true,
             ClusterEvent::Forget(node) => {
                 self.members.forget(&node, now);
                 self.outbox.change_all();
@@ -254,6 +258,9 @@ impl ClusterNode {
         if let Some(readiness) =
             self.contact.update(now).filter(|&readiness| !(is_fixed && is_limited(readiness)))
         {
+            // All pages were made stale during the limit, which is later than every known position. Pages of other nodes are
+            // used again from the next record of this node on.
+            self.is_off_chain |= readiness == Readiness::Serving;
             self.actions.push_back(ClusterAction::SetReadiness(readiness));
         }
         if let Some(is_partitioned) = self.contact.take_partition_change() {
@@ -268,15 +275,19 @@ impl ClusterNode {
 
     fn step_page_rule(&mut self) {
         let may_miss_purges = self.contact.readiness() != Readiness::Serving || self.upkeep.is_name_taken();
+        let is_off_chain = self.is_off_chain && !self.has_bug(SeededBug::LossesIgnoredForPages);
+        let is_in_effect = self.queue.is_in_effect() && !self.queue.is_repeating();
         let rule = PageRule {
             position: self.history.position().filter(|_| !may_miss_purges),
             usable_until: self.contact.partition_at(),
-            is_complete: !self.is_off_chain && self.queue.is_in_effect() && self.outbox.is_in_log()
+            is_complete: !is_off_chain && is_in_effect && self.outbox.is_in_log()
                 || self.has_bug(SeededBug::UnloggedPurgesIgnored),
+            is_continuous: !is_off_chain,
         };
-        if rule != self.page_rule {
+        if rule != self.page_rule || !self.passed.is_empty() {
             self.page_rule = rule;
-            self.actions.push_back(ClusterAction::SetPageRule(rule));
+            let passed = std::mem::take(&mut self.passed);
+            self.actions.push_back(ClusterAction::SetPageRule { rule, passed });
         }
     }
 

@@ -102,6 +102,9 @@ pub(super) struct PurgeOutbox {
     unsent: BTreeSet<u64>,
     unsent_bytes: usize,
     max_unsent_bytes: usize,
+    /// Number and size of the purges of an earlier lifetime that were added.
+    restored: usize,
+    restored_bytes: usize,
     /// Size of all own purges.
     own_bytes: usize,
     max_own_bytes: usize,
@@ -130,6 +133,8 @@ impl PurgeOutbox {
             unsent: BTreeSet::new(),
             unsent_bytes: 0,
             max_unsent_bytes,
+            restored: 0,
+            restored_bytes: 0,
             own_bytes: 0,
             max_own_bytes,
             combinable: HashMap::new(),
@@ -149,7 +154,10 @@ impl PurgeOutbox {
         self.unsent.insert(key);
         self.unsent_bytes += purge.purge.encoded_len();
         self.own_bytes += purge.purge.encoded_len();
-        if !purge.is_restored {
+        if purge.is_restored {
+            self.restored += 1;
+            self.restored_bytes += purge.purge.encoded_len();
+        } else {
             self.combinable.insert(self.hash(&purge.purge.zone, &purge.purge.body), key);
         }
         self.own.insert(key, purge);
@@ -199,8 +207,11 @@ impl PurgeOutbox {
 
     /// True if the maximum number or size of purges that wait for the log is reached. One purge of each zone must then
     /// replace them.
+    ///
+    /// Purges of an earlier lifetime do not count: they may have been in the log.
     pub(super) fn is_full(&self) -> bool {
-        self.unsent.len() >= MAX_UNSENT || self.unsent_bytes >= self.max_unsent_bytes
+        self.unsent.len() >= MAX_UNSENT + self.restored
+            || self.unsent_bytes >= self.max_unsent_bytes + self.restored_bytes
     }
 
     /// Removes all own purges that are not in the log, and returns them.

@@ -3,7 +3,7 @@
 use super::host::PageKey;
 use super::world::{BOUND_MS, PAGES, SLACK_MS, World};
 use crate::node::{LinkState, NodeTimings, PartitionPolicy, Readiness};
-use crate::record::{LogRecord, RecordContents, StoredNode};
+use crate::record::{EntryId, LogRecord, RecordContents, StoredNode};
 
 impl World {
     /// Checks every page that a request would get now:
@@ -123,11 +123,26 @@ impl World {
         })
     }
 
+    /// Returns the newest valid record of the log.
+    fn newest_record(&self) -> Option<EntryId> {
+        let entries = self.servers[self.primary].data.log.entries.iter().rev();
+        let mut valid = entries.filter(|(id, value)| LogRecord::decode(&self.secret, **id, value).is_ok());
+        valid.next().map(|(&id, _)| id)
+    }
+
+    /// Returns true if all hosts serve pages and have applied the whole log.
+    pub(super) fn is_settled(&self) -> bool {
+        let newest = self.newest_record();
+        let is_settled = |host: &super::host::HostModel| {
+            let applied = host.node.as_ref().map(|node| node.status(host.clock.at(self.time)).applied);
+            host.readiness == Readiness::Serving && applied == Some(newest)
+        };
+        self.hosts.iter().all(is_settled)
+    }
+
     /// Checks, some time after the last fault, that all nodes agree and that nothing is missing.
     pub(super) fn check_convergence(&mut self) {
-        let newest = self.servers[self.primary].data.log.entries.iter().rev();
-        let newest = newest.filter(|(id, value)| LogRecord::decode(&self.secret, **id, value).is_ok());
-        let newest = newest.map(|(&id, _)| id).next();
+        let newest = self.newest_record();
         for host in 0..self.hosts.len() {
             let at = &self.hosts[host];
             let Some(node) = &at.node else { return self.fail(&format!("host {host} does not run")) };
@@ -141,6 +156,9 @@ impl World {
                 && status.members.len() + 1 == self.hosts.len();
             if !is_converged {
                 return self.fail(&format!("host {host} has not converged to {newest:?}: {status:#?}"));
+            }
+            if !at.gate.admits_newest(&[u64::from(PAGES)]) {
+                return self.fail(&format!("host {host} does not use pages of other hosts: {:?}", at.gate));
             }
             for key in 0..PAGES {
                 let Some(page) = at.cache.hit(key, at.readiness) else { continue };

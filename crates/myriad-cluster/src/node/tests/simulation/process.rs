@@ -117,8 +117,15 @@ impl World {
                 let delay = self.random.u64(1..50);
                 self.after(delay, WorldEvent::Effect { host, lifetime, batch, keys: Vec::new() });
             }
-            ClusterAction::SetReadiness(readiness) => self.hosts[host].readiness = readiness,
-            ClusterAction::SetPageRule(rule) => self.hosts[host].gate.set_rule(rule),
+            ClusterAction::SetReadiness(readiness) => {
+                let at = &mut self.hosts[host];
+                // All pages become stale while their age is limited.
+                if readiness != Readiness::Serving {
+                    at.gate.note_purge(None);
+                }
+                at.readiness = readiness;
+            }
+            ClusterAction::SetPageRule { rule, passed } => self.hosts[host].gate.set_rule(rule, &passed),
             ClusterAction::Answer { ticket, answer } => self.answer(ticket, &answer),
             ClusterAction::StorePosition { number, contents } => {
                 let delay = self.random.u64(1..200);
