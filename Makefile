@@ -256,7 +256,7 @@ bench-clients: ## measure 10,000 active and 50,000 idle connections, compared wi
 	@scripts/install-packages up bench
 	@$(MEASURED) && bench/many_clients.py $(BENCH)
 
-bench-cluster: ## measure 10,000 purges on three nodes and Redis under load: time, lost and unconfirmed ones (BENCH="--purges 1000")
+bench-cluster: ## measure cold pages and 10,000 purges on three nodes and Redis under load: fetches, time, lost and unconfirmed purges (BENCH="--purges 1000 --cold 100")
 	@scripts/install-packages up bench
 	@$(MEASURED) && bench/cluster.py $(BENCH)
 

@@ -109,6 +109,7 @@ export interface Cluster {
     nodes_known: boolean;
     unconfirmed: { zone: string; age_ms: number; record: string | null; missing: string[] }[];
     unconfirmed_count: number;
+    pages: string;
     counters: Record<string, number>;
 }
 

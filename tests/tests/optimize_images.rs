@@ -175,7 +175,7 @@ fn copy_that_does_not_fit_into_the_zone_is_not_made_for_each_request() {
     });
     let before = attempts();
     (0..5).for_each(|_| assert_eq!(browser(&server).body, original));
-    // Images are examined one after another, so that the examination of another image ends after a copy of this one.
+    // Images are examined one after another, so that another image is examined only after a copy of this one was made.
     fs::write(server.path("html/images/j.jpg"), "no image".repeat(1000)).expect("written");
     wait_for("another examination", || {
         server.fetch(&Request::get("/images/j.jpg").field("Accept", ACCEPT));

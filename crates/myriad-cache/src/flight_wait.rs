@@ -94,7 +94,7 @@ async fn lead(
             JourneyStep::Done(esi::respond(exchange, cached.origin, response))
         }
         Ok(FetchReport::Failed(why)) => failed(exchange, cached, stale, why),
-        // The task of the fetch ended without a report, for example because the worker shuts down.
+        // The task of the fetch finished without a report, for example because the worker shuts down.
         Err(_) => failed(exchange, cached, stale, NoResponse::unbuildable(502)),
     }
 }

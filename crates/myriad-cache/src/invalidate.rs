@@ -11,6 +11,7 @@ use myriad_admin::purge;
 use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::keys::page_key;
 use myriad_exchange::runtime::CachePlace;
+use myriad_store::page::key::CODINGS;
 
 /// Removes or invalidates pages after the response to a request with an unsafe method, if `*_cache_invalidate` or
 /// `cache_rfc9111` applies to the status.
@@ -65,6 +66,22 @@ fn remove(exchange: &Exchange, cache: &CachePlace, targets: impl Iterator<Item =
     if let Err(error) = purge::remove_keys(&cache.zone, targets.filter_map(key_of).collect()) {
         let text = format_args!("the pages of an unsafe request could not be removed: {error}");
         exchange.request.log(LogLevel::Error, text);
+    }
+}
+
+/// Removes the pages under these keys from all nodes of the zone's cluster, and pages of other nodes that this node may use.
+/// Does nothing outside of a cluster. A failure is logged.
+pub(crate) fn remove_from_cluster(request: &Request, cache: &CachePlace, keys: Vec<Vec<u8>>) {
+    // The purge of a key also covers the key for other codings.
+    let keys: Vec<Vec<u8>> = keys
+        .into_iter()
+        .map(|key| key.strip_suffix(CODINGS).map_or_else(|| key.clone(), <[u8]>::to_vec))
+        .collect();
+    if cache.zone.publisher.lock().is_some()
+        && let Err(error) = purge::remove_keys(&cache.zone, keys)
+    {
+        let text = format_args!("the page could not be removed from the other nodes of the cluster: {error}");
+        request.log(LogLevel::Error, text);
     }
 }
 

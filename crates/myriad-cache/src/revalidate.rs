@@ -19,7 +19,8 @@ use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 
 /// Result of a 304 response.
 pub(crate) enum Confirmation {
-    /// The stored page can be served: it is fresh again, and contained if it is stored, or remains stale.
+    /// The stored page can be served. Contains the renewed page if it was stored in memory; `None` if it remains stale, or
+    /// was not stored.
     Page(Option<Page>),
     /// The 304 does not confirm the page for other clients: its fields are private to one client, for this reason, or
     /// its `Vary` differs or there is no stored page (`None`). Each client must send its own request.

@@ -124,7 +124,7 @@ impl<'a> PageContext<'a> {
         self.resource_text(url, is_script, |_| None)
     }
 
-    /// Returns whether browsers decode a text without a charset of its own as UTF-8: it is ASCII, or the page declares UTF-8.
+    /// Returns whether browsers decode a text that declares no charset as UTF-8: it is ASCII, or the page declares UTF-8.
     pub(crate) fn decodes(&self, text: &str) -> bool {
         text.is_ascii() || self.charset.is_some_and(is_utf8)
     }

@@ -33,7 +33,14 @@ export async function cluster(): Promise<void> {
     write(byId("cluster-purges"), purges(told));
 }
 
-/** Describes the purges of this node, and its state as a server of stored pages. */
+/** Reasons why pages are not exchanged, by the state of the exchange. */
+const PAGES: Record<string, string> = {
+    off: "not exchanged (pages off)",
+    suspended: "not exchanged, because purges of other nodes may be missing",
+    unavailable: "not exchanged, because Valkey is not reachable or refuses the commands",
+};
+
+/** Describes the purges and pages of this node, and its state as a server of stored pages. */
 function purges(told: Cluster): string {
     const counted = (name: string): string => exact(told.counters[name] ?? 0);
     const sentences = [`Purges: ${counted("purges_sent")} sent, ${counted("purges_received")} received.`];
@@ -45,7 +52,9 @@ function purges(told: Cluster): string {
         const more = oldest.record !== null && oldest.missing.length > MOST_NAMES ? ", …" : "";
         sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}.`);
     }
-    if (!told.nodes_known) sentences.push("The other nodes are not known, because their list could not be read from Valkey.");
+    const exchanged = PAGES[told.pages];
+    sentences.push(`Pages of other nodes: ${counted("pages_used")} used${exchanged ? `; ${exchanged}` : ""}.`);
+    if (!told.nodes_known) sentences.push("The other nodes are not known, because this node has not read their list from Valkey.");
     if (!told.serves_stored_pages) sentences.push("Stored pages that may have missed a purge are stale.");
     return sentences.join(" ");
 }

@@ -174,7 +174,7 @@ fn partition(line: &Node) -> Result<PartitionPolicy, Diagnostic> {
 
 fn switch(line: &Node) -> Result<bool, Diagnostic> {
     let word = single_value(line)?;
-    match &*word.text {
+    match &*word.text.to_ascii_lowercase() {
         b"on" => Ok(true),
         b"off" => Ok(false),
         _ => Err(invalid(word, "value").help("it must be `on` or `off`")),

@@ -15,6 +15,6 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
         settings.feature_mut::<ClusterSettings>().cluster = Some(conf);
         Ok(())
     }),
-    "Cluster of nodes that exchange purges through Valkey or Redis: `server`, `username`, `password_file`, \
-     `sentinel_password_file`, `trusted_certificate`, `secret_file`, `node`, `partition`, `receipt_timeout`.",
+    "Cluster of nodes that exchange purges and pages through Valkey or Redis: `server`, `username`, `password_file`, \
+     `sentinel_password_file`, `trusted_certificate`, `secret_file`, `node`, `partition`, `receipt_timeout`, `pages`.",
 )];

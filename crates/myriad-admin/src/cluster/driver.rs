@@ -7,18 +7,17 @@
 //! ```
 
 use std::collections::HashMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::time::Duration;
 
-use futures_util::StreamExt;
 use myriad_cluster::node::{
     ClockMs, ClusterAction, ClusterCommand, ClusterEvent, ClusterNode, CommandNumber, NodeStatus, PageRule,
     PurgeAnswer, PurgeTicket,
 };
 use myriad_cluster::record::{ClusterSecret, StartId};
 use myriad_log::{ErrorLog, LogLevel};
+use myriad_store::page::AnnouncedPurge;
 use parking_lot::Mutex;
-use redis::aio::PubSub;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
@@ -27,8 +26,8 @@ use super::input::{Input, clock_ms};
 use super::link_error::LinkError;
 use super::log_limiter::LogLimiter;
 use super::options::ClusterOptions;
-use super::page_commands::PageConnection;
-use super::pages::{PageLink, SharedPages};
+use super::page_link::PageConnections;
+use super::server_url::ServerUrl;
 use super::start_state::StartState;
 use super::valkey::{CommandConnection, ValkeyLink};
 use super::zone_tasks::{ZoneTask, run_zone_tasks};
@@ -36,9 +35,6 @@ use super::zones::ClusterZones;
 
 /// Shortest and longest pause before another attempt to connect.
 const RETRY_PAUSES: (Duration, Duration) = (Duration::from_millis(100), Duration::from_secs(2));
-
-/// Minimum time between two openings of connections because those for pages are lost, in milliseconds.
-const PAGES_RETRY_MS: u64 = 5000;
 
 /// Minimum time between two renewals of the status, in milliseconds.
 const STATUS_INTERVAL_MS: u64 = 1000;
@@ -62,7 +58,7 @@ struct ActiveLink {
     reads: UnboundedSender<(CommandNumber, ClusterCommand)>,
 }
 
-/// Task that ends when this is dropped.
+/// Task that is cancelled when this is dropped.
 struct AbortOnDrop(JoinHandle<()>);
 
 impl Drop for AbortOnDrop {
@@ -80,8 +76,8 @@ struct ClusterDriver {
     /// Number of the current link; messages of earlier ones are ignored.
     link_number: u64,
     link: Option<ActiveLink>,
-    /// Task that wakes requests which wait for pages of other nodes.
-    notifications: Option<AbortOnDrop>,
+    /// Task of the connections for pages.
+    page_connections: Option<AbortOnDrop>,
     answers: HashMap<PurgeTicket, oneshot::Sender<PurgeAnswer>>,
     log_limiter: LogLimiter,
     /// Set while no connection exists, after the reason was logged once.
@@ -89,8 +85,6 @@ struct ClusterDriver {
     is_stopped: bool,
     /// Time at which the status is renewed next.
     status_due: ClockMs,
-    /// Time from which a loss of the connections for pages opens new connections.
-    pages_due: ClockMs,
 }
 
 /// Runs the node until it has stopped. `inputs` is a sender of the queue `queue`.
@@ -115,14 +109,14 @@ pub(super) async fn drive(
         zone_tasks,
         link_number: 0,
         link: None,
-        notifications: None,
+        page_connections: None,
         answers: HashMap::new(),
         log_limiter: LogLimiter::default(),
         has_logged_failure: false,
         is_stopped: false,
         status_due: 0,
-        pages_due: 0,
     };
+    driver.resources.zones.pages().forget_positions();
     driver.connect();
     loop {
         while let Some(action) = driver.node.next_action() {
@@ -137,8 +131,8 @@ pub(super) async fn drive(
             None => driver.node.handle(ClusterEvent::Tick, clock_ms()),
         }
     }
-    driver.resources.zones.pages().set_link(None);
-    driver.resources.zones.pages().set_rule(PageRule::default());
+    driver.close_pages();
+    driver.resources.zones.pages().set_rule(PageRule::default(), &[]);
     drop(driver);
     // The task queue is closed: the task executes the queued purges and returns.
     let _ = running.await;
@@ -163,11 +157,13 @@ impl ClusterDriver {
             Input::Purge(event, ticket, answer, announced) => {
                 self.answers.insert(ticket, answer);
                 self.node.handle(event, clock_ms());
-                // The rule for pages that the node has now considers the purge.
-                while let Some(action) = self.node.next_action() {
-                    self.execute(action);
+                self.end_announcement(announced);
+            }
+            Input::Gap(announced) => {
+                self.node.handle(ClusterEvent::Gap, clock_ms());
+                for announced in announced {
+                    self.end_announcement(announced);
                 }
-                drop(announced);
             }
             Input::Status(reply) => drop(reply.send(self.node.status(clock_ms()))),
             Input::Connected(number, link) if number == self.link_number => self.use_link(*link),
@@ -182,9 +178,16 @@ impl ClusterDriver {
                     self.connect();
                 }
             },
-            Input::PagesLost(number) if number == self.link_number => self.connect_pages_again(),
-            Input::Connected(..) | Input::NotConnected(..) | Input::Reply(..) | Input::PagesLost(_) => {}
+            Input::Connected(..) | Input::NotConnected(..) | Input::Reply(..) => {}
         }
+    }
+
+    /// Executes all actions first, so that the rule for pages considers the announced purge.
+    fn end_announcement(&mut self, announced: AnnouncedPurge) {
+        while let Some(action) = self.node.next_action() {
+            self.execute(action);
+        }
+        drop(announced);
     }
 
     fn renew_status(&mut self) {
@@ -202,7 +205,9 @@ impl ClusterDriver {
             ClusterAction::Apply { batch, purges } => self.run(ZoneTask::Apply(batch, purges)),
             ClusterAction::ExpireEverything { batch, .. } => self.run(ZoneTask::ExpireEverything(batch)),
             ClusterAction::SetReadiness(readiness) => self.run(ZoneTask::SetReadiness(readiness)),
-            ClusterAction::SetPageRule(rule) => self.resources.zones.pages().set_rule(rule),
+            ClusterAction::SetPageRule { rule, passed } => {
+                self.resources.zones.pages().set_rule(rule, &passed);
+            }
             ClusterAction::Answer { ticket, answer } => {
                 if let Some(waiting) = self.answers.remove(&ticket) {
                     // Fails if nothing waits for the answer.
@@ -253,8 +258,7 @@ impl ClusterDriver {
     /// Closes the current connections, and starts to connect until it succeeds.
     fn connect(&mut self) {
         self.link = None;
-        self.notifications = None;
-        self.resources.zones.pages().set_link(None);
+        self.close_pages();
         self.link_number += 1;
         let (number, inputs) = (self.link_number, self.inputs.clone());
         let options = Arc::clone(&self.resources.options);
@@ -275,72 +279,44 @@ impl ClusterDriver {
         });
     }
 
-    fn use_pages(&mut self, connection: PageConnection, ended: PubSub) {
-        let pages = self.resources.zones.pages();
-        let (number, inputs, shared) = (self.link_number, self.inputs.clone(), Arc::downgrade(pages));
-        let lost = move || {
-            // Fails if the loop has ended.
-            let _ = inputs.send(Input::PagesLost(number));
-        };
-        let notice = lost.clone();
-        let task = tokio::spawn(async move {
-            notify_waiting(ended, shared).await;
-            notice();
-        });
-        pages.set_link(Some(PageLink {
-            connection,
-            secret: self.resources.secret.clone(),
-            owner: format!("{:032x}", u128::from_be_bytes(self.resources.start.0)),
-            runtime: tokio::runtime::Handle::current(),
-            log: self.resources.log.clone(),
-            lost: Arc::new(lost),
-        }));
-        self.notifications = Some(AbortOnDrop(task));
+    fn close_pages(&mut self) {
+        self.page_connections = None;
+        self.resources.zones.pages().clear_link(&owner(self.resources.start));
     }
 
-    /// Opens all connections again, because those for pages are lost; at most once in [`PAGES_RETRY_MS`].
-    fn connect_pages_again(&mut self) {
-        let now = clock_ms();
-        if now >= self.pages_due {
-            self.pages_due = now + PAGES_RETRY_MS;
-            self.node.handle(ClusterEvent::Disconnected, now);
-            self.connect();
-        }
+    /// Starts the task of the connections for pages.
+    fn open_pages(&mut self, server: ServerUrl) {
+        let DriverResources { options, secret, start, zones, log, .. } = &self.resources;
+        let connections = PageConnections {
+            pages: Arc::clone(zones.pages()),
+            options: Arc::clone(options),
+            server,
+            secret: secret.clone(),
+            owner: owner(*start),
+            log: log.clone(),
+        };
+        self.page_connections = Some(AbortOnDrop(tokio::spawn(connections.run())));
     }
 
     fn use_link(&mut self, link: ValkeyLink) {
-        let ValkeyLink { address, commands, reads, pages } = link;
-        match pages {
-            None => {}
-            Some(Ok((connection, ended))) => self.use_pages(connection, ended),
-            Some(Err(LinkError { why, .. })) => {
-                let text = format!(
-                    "pages cannot be exchanged ({why}); this node fetches its pages itself. Permit the commands of \
-                     docs/cluster.md, or write \"pages off;\" in \"cluster\""
-                );
-                self.log_limiter.write(&self.resources.log, LogLevel::Error, &text, clock_ms());
-            }
-        }
+        let ValkeyLink { server, commands, reads } = link;
         let start = |connection| start_connection(self.link_number, connection, self.inputs.clone());
         self.link = Some(ActiveLink { commands: start(commands), reads: start(reads) });
         if std::mem::take(&mut self.has_logged_failure) {
             let name = &self.resources.options.name;
-            let text = format_args!("cluster \"{name}\": connected to {address}");
+            let text = format_args!("cluster \"{name}\": connected to {server}");
             self.resources.log.write(LogLevel::Notice, None, text);
+        }
+        if self.resources.options.shares_pages {
+            self.open_pages(server);
         }
         self.node.handle(ClusterEvent::Connected, clock_ms());
     }
 }
 
-/// Wakes the requests that wait for a page, until the connection or `pages` ends.
-async fn notify_waiting(mut ended: PubSub, pages: Weak<SharedPages>) {
-    let mut messages = ended.on_message();
-    while let Some(message) = messages.next().await {
-        let Some(pages) = pages.upgrade() else { return };
-        if let Some((result, name)) = message.get_payload_bytes().split_last() {
-            pages.wake(&String::from_utf8_lossy(name), *result == b'+');
-        }
-    }
+/// Returns the text that identifies a process lifetime in tokens of leases.
+fn owner(start: StartId) -> String {
+    format!("{:032x}", u128::from_be_bytes(start.0))
 }
 
 /// Starts a task that executes the commands of a queue one after the other. The task stops when the connection is lost,

@@ -15,14 +15,14 @@ pub(super) enum Input {
     Event(ClusterEvent),
     /// A purge, with the receiver of its answer, and its announcement.
     Purge(ClusterEvent, PurgeTicket, oneshot::Sender<PurgeAnswer>, AnnouncedPurge),
+    /// Zones joined, in which purges may have been executed before; with an announcement for each.
+    Gap(Vec<AnnouncedPurge>),
     /// Request for the status.
     Status(std::sync::mpsc::Sender<NodeStatus>),
     /// The link with this number is connected.
     Connected(u64, Box<ValkeyLink>),
     /// An attempt to connect failed, for this reason; another one follows.
     NotConnected(u64, LinkError),
-    /// The connections for pages of the link with this number are lost.
-    PagesLost(u64),
     /// Reply on the link with this number.
     Reply(u64, CommandNumber, Result<CommandReply, LinkError>),
 }

@@ -11,7 +11,7 @@
 //! | `status` | status of the node, for administrators |
 //! | `valkey`, `link_error` | connections to Valkey, commands; their error |
 //! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |
-//! | `pages`, `page_commands` | pages that the nodes fetch for each other; their commands |
+//! | `pages`, `page_commands`, `page_link` | pages that the nodes fetch for each other; their commands and connections |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
 //! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
@@ -25,6 +25,7 @@ mod log_limiter;
 mod node_thread;
 mod options;
 mod page_commands;
+mod page_link;
 mod pages;
 mod position_file;
 mod publisher;

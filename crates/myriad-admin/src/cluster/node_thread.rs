@@ -20,6 +20,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::driver::{DriverResources, drive};
 use super::input::{Input, clock_ms};
 use super::options::ClusterOptions;
+use super::pages::SharedPages;
 use super::position_file::{PositionFile, StoredPosition};
 use super::publisher::NodeHandle;
 use super::settings::PartitionPolicy;
@@ -118,6 +119,13 @@ impl NodeThread {
     /// Returns the handle for the publisher.
     pub(super) fn handle(&self) -> NodeHandle {
         self.handle.clone()
+    }
+
+    /// Notes that these zones join, in which purges may have been executed before.
+    pub(super) fn note_gap(&self, added: &[Arc<PageZone>], pages: &Arc<SharedPages>) {
+        let announced = added.iter().map(|zone| pages.announce_gap(zone.zone.name())).collect();
+        // Fails if the thread has panicked.
+        let _ = self.handle.inputs.send(Input::Gap(announced));
     }
 
     /// Returns the options with which the node was started.

@@ -24,7 +24,7 @@ if left > 0 and left <= tonumber(ARGV[2]) then return -left end
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
 return 1";
 
-/// Stores a page and ends the lease, if the lease still has the token; returns 1 then. `KEYS`: page, lease; `ARGV`: token,
+/// Stores a page and releases the lease, if the lease still has the token; returns 1 then. `KEYS`: page, lease; `ARGV`: token,
 /// page, lifetime of the page in milliseconds, channel, name of the page.
 const STORE: &str = "\
 if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
@@ -33,11 +33,10 @@ redis.call('DEL', KEYS[2])
 redis.call('PUBLISH', ARGV[4], ARGV[5] .. '+')
 return 1";
 
-/// Removes the page and ends the lease, if the lease still has the token. `KEYS`: page, lease; `ARGV`: token, channel, name
-/// of the page.
+/// Releases the lease if it still has the token. `KEYS`: lease; `ARGV`: token, channel, name of the page.
 const RELEASE: &str = "\
-if redis.call('GET', KEYS[2]) ~= ARGV[1] then return 0 end
-redis.call('DEL', KEYS[1], KEYS[2])
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[1])
 redis.call('PUBLISH', ARGV[2], ARGV[3] .. '-')
 return 1";
 
@@ -59,7 +58,7 @@ pub(super) enum FindReply {
     Acquired,
     /// No page is stored, and another request has the lease.
     Leased {
-        /// Time after which the lease ends unless it is renewed, in milliseconds.
+        /// Time after which the lease expires unless it is renewed, in milliseconds.
         remaining_ms: u64,
     },
 }
@@ -81,7 +80,7 @@ pub(super) struct PageConnection {
 }
 
 impl PageConnection {
-    /// Returns the name of the channel on which the ends of leases are published: the name of the page, and `+` if it was
+    /// Returns the name of the channel on which released leases are published: the name of the page, and `+` if it was
     /// stored, otherwise `-`.
     pub(super) fn channel(prefix: &str) -> String {
         format!("{prefix}fetched")
@@ -124,7 +123,7 @@ impl PageConnection {
         }
     }
 
-    /// Stores a page and ends its lease. Returns false if the lease had already ended.
+    /// Stores a page and releases its lease. Returns false if the lease has expired.
     ///
     /// # Errors
     /// As [`Self::find`].
@@ -141,13 +140,13 @@ impl PageConnection {
         Ok(store.query_async(&mut self.connection.clone()).await?)
     }
 
-    /// Ends the lease of a page that was not stored.
+    /// Releases the lease of a page that was not stored.
     ///
     /// # Errors
     /// As [`Self::find`].
     pub(super) async fn release(&self, names: &PageNames, token: &str) -> Result<(), LinkError> {
         let mut release = cmd("EVAL");
-        release.arg(RELEASE).arg(2).arg(&names.page).arg(&names.lease).arg(token);
+        release.arg(RELEASE).arg(1).arg(&names.lease).arg(token);
         release.arg(Self::channel(&self.prefix)).arg(&names.name);
         release.exec_async(&mut self.connection.clone()).await?;
         Ok(())

@@ -1,7 +1,7 @@
 //! Pages that the nodes of the cluster fetch for each other, through Valkey.
 //!
 //! A node that needs a page reads it from Valkey. If it is not there, the node acquires the page's lease, fetches the page
-//! and stores it in Valkey. Other nodes that need the page meanwhile wait until the lease ends, of which they are notified.
+//! and stores it in Valkey. Other nodes that need the page meanwhile wait for a notification that the lease is released.
 //! [`PageGate`] decides whether a stored page may be used. Without a connection, each node fetches its pages itself.
 
 use std::collections::HashMap;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use myriad_cluster::gate::PageGate;
 use myriad_cluster::node::PageRule;
-use myriad_cluster::record::{ClusterSecret, LogPosition, PageRecord};
+use myriad_cluster::record::{ClusterSecret, LogPosition, PageRecord, RecordTag};
 use myriad_encode::{Coding, CompressionLevel, StreamDecoder, compress};
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_net::clock::now_ms;
@@ -20,24 +20,22 @@ use myriad_policy::Tags;
 use myriad_store::Persist;
 use myriad_store::page::{
     AnnouncedPurge, ClusterPage, ClusterPageFuture, ClusterPageRequest, ClusterPageResult, ClusterPages,
-    Page, PageLease, PageMeta,
+    MAX_CLUSTER_BODY, Page, PageLease, PageMeta,
 };
 use parking_lot::Mutex;
 use tokio::runtime::Handle;
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 use tokio::task::AbortHandle;
 
 use super::input::clock_ms;
 use super::link_error::LinkError;
 use super::page_commands::{FindReply, PageConnection, PageNames};
 
-/// Maximum length of a body that is stored for other nodes, in bytes.
-const MAX_BODY: u64 = 1 << 20;
 /// Length of a body from which it is stored compressed, in bytes.
 const MIN_COMPRESSED: usize = 1024;
 /// Duration of a lease. The lease of a fetch in progress is renewed.
 pub(super) const LEASE: Duration = Duration::from_secs(2);
-/// Time after the end of a lease at which it is requested again.
+/// Time after the expiry of a lease at which it is requested again.
 const LEASE_GRACE: Duration = Duration::from_millis(10);
 /// Interval at which a lease is renewed.
 const RENEWAL: Duration = Duration::from_millis(500);
@@ -63,7 +61,7 @@ struct PagesState {
     link: Option<PageLink>,
     gates: HashMap<String, PageGate>,
     rule: PageRule,
-    /// Senders of the requests that wait for the end of a lease, by the name of the page.
+    /// Senders of the requests that wait for the release of a lease, by the name of the page.
     waiting: HashMap<String, Vec<oneshot::Sender<bool>>>,
     /// No page is searched before this time, because a command has failed.
     paused_until: Option<Instant>,
@@ -79,8 +77,8 @@ pub(super) struct PageLink {
     /// Runtime of the connection.
     pub runtime: Handle,
     pub log: ErrorLog,
-    /// Function that reports that the connection is lost.
-    pub lost: Arc<dyn Fn() + Send + Sync>,
+    /// Notified when a command finds that the connection is lost.
+    pub lost: Arc<Notify>,
 }
 
 #[derive(Default)]
@@ -95,25 +93,36 @@ struct PageCounters {
 }
 
 impl SharedPages {
-    /// Uses a connection from now on; `None` if there is none.
-    pub(super) fn set_link(&self, link: Option<PageLink>) {
+    /// Uses a connection from now on.
+    pub(super) fn set_link(&self, link: PageLink) {
         let mut state = self.state.lock();
-        state.link = link;
+        state.link = Some(link);
         state.paused_until = None;
-        // Without notifications, waiting requests would only continue at the end of the lease.
-        state.waiting.clear();
     }
 
-    /// Changes the rule for pages of other nodes.
-    pub(super) fn set_rule(&self, rule: PageRule) {
+    /// Does not use the connection of this owner any more ([`PageLink::owner`]), if it is in use.
+    pub(super) fn clear_link(&self, owner: &str) {
+        let mut state = self.state.lock();
+        if state.link.take_if(|link| link.owner == owner).is_some() {
+            // Without notifications, waiting requests would only continue when the lease expires.
+            state.waiting.clear();
+        }
+    }
+
+    /// Changes the rule for pages of other nodes ([`PageGate::set_rule`]).
+    pub(super) fn set_rule(&self, rule: PageRule, passed: &[RecordTag]) {
         let mut state = self.state.lock();
         state.rule = rule;
-        state.gates.values_mut().for_each(|gate| gate.set_rule(rule));
+        state.gates.values_mut().for_each(|gate| gate.set_rule(rule, passed));
     }
 
     /// Announces a purge that was requested on this node, before it is in effect.
     pub(super) fn announce(self: &Arc<Self>, zone: &str, labels: Option<&[u64]>) -> AnnouncedPurge {
         self.state.lock().gate(zone).begin_own_purge(labels);
+        self.announcement(zone)
+    }
+
+    fn announcement(self: &Arc<Self>, zone: &str) -> AnnouncedPurge {
         let (pages, zone) = (Arc::clone(self), zone.to_owned());
         AnnouncedPurge::new(move || pages.state.lock().gate(&zone).end_own_purge())
     }
@@ -123,9 +132,17 @@ impl SharedPages {
         self.state.lock().gate(zone).note_purge(labels);
     }
 
-    /// Notes that purges may have been executed in a zone while it did not belong to the cluster.
-    pub(super) fn note_gap(&self, zone: &str) {
-        self.state.lock().gate(zone).note_gap();
+    /// Announces that purges may have been executed in a zone while it did not belong to the cluster.
+    pub(super) fn announce_gap(self: &Arc<Self>, zone: &str) -> AnnouncedPurge {
+        self.state.lock().gate(zone).begin_gap();
+        self.announcement(zone)
+    }
+
+    /// Forgets the positions of an earlier node. To be called before a node starts.
+    pub(super) fn forget_positions(&self) {
+        let mut state = self.state.lock();
+        state.rule = PageRule::default();
+        state.gates.values_mut().for_each(PageGate::forget_positions);
     }
 
     /// Wakes the requests that wait for the page with this name. `is_stored` is true if the page was stored.
@@ -133,6 +150,18 @@ impl SharedPages {
         for sender in self.state.lock().waiting.remove(name).into_iter().flatten() {
             // Fails if the request no longer waits.
             let _ = sender.send(is_stored);
+        }
+    }
+
+    /// Returns the state of the exchange for administrators: `active`, `suspended` or `unavailable`.
+    pub(super) fn state(&self) -> &'static str {
+        let state = self.state.lock();
+        let is_paused = state.paused_until.is_some_and(|until| Instant::now() < until);
+        let is_usable = state.rule.position.is_some() && clock_ms() <= state.rule.usable_until;
+        match (state.link.is_some() && !is_paused, is_usable) {
+            (false, _) => "unavailable",
+            (true, false) => "suspended",
+            (true, true) => "active",
         }
     }
 
@@ -161,19 +190,21 @@ impl SharedPages {
         self.state.lock().gate(zone).position(clock_ms())
     }
 
-    fn wait_for<'a>(&'a self, name: &'a str) -> LeaseEnd<'a> {
-        let (sender, ended) = oneshot::channel();
+    fn wait_for<'a>(&'a self, name: &'a str) -> LeaseWait<'a> {
+        let (sender, released) = oneshot::channel();
         self.state.lock().waiting.entry(name.to_owned()).or_default().push(sender);
-        LeaseEnd { pages: self, name, ended }
+        LeaseWait { pages: self, name, released }
     }
 
-    fn note_failure(&self, log: &ErrorLog, error: &LinkError) {
+    /// Notes that a command or connection has failed: no page is searched for [`PAUSE`].
+    pub(super) fn note_failure(&self, log: &ErrorLog, error: &LinkError) {
         self.counters.failed.fetch_add(1, Relaxed);
         self.state.lock().paused_until = Some(Instant::now() + PAUSE);
         if !self.has_logged_failure.swap(true, Relaxed) {
             let why = &error.why;
             let text = format_args!(
-                "cluster: pages cannot be exchanged ({why}); this node fetches its pages itself until it is possible"
+                "cluster: pages cannot be exchanged ({why}); this node fetches its pages itself until it is possible. If Valkey refuses a \
+                 command, permit those that docs/cluster.md lists, or write \"pages off;\" in \"cluster\""
             );
             log.write(LogLevel::Error, None, text);
         }
@@ -197,7 +228,7 @@ impl SharedPages {
         let deadline = Instant::now() + request.max_wait;
         let mut is_page_usable = true;
         loop {
-            let mut end = self.wait_for(&name);
+            let mut wait = self.wait_for(&name);
             match link.connection.find(&names, &token, LEASE, is_page_usable).await? {
                 FindReply::Page { record, remaining_ms } => {
                     if let Some(page) = self.accept(&link, &request, &record, remaining_ms) {
@@ -217,10 +248,10 @@ impl SharedPages {
                         return Ok(ClusterPageResult::Fetch(None));
                     }
                     self.counters.waits.fetch_add(1, Relaxed);
-                    // The lease of a node that has crashed ends without a message.
-                    let wait = left.min(Duration::from_millis(remaining_ms) + LEASE_GRACE);
-                    let ended = tokio::time::timeout(wait, &mut end.ended).await;
-                    if matches!(ended, Ok(Ok(false))) {
+                    // The lease of a node that has crashed expires without a notification.
+                    let limit = left.min(Duration::from_millis(remaining_ms) + LEASE_GRACE);
+                    let released = tokio::time::timeout(limit, &mut wait.released).await;
+                    if matches!(released, Ok(Ok(false))) {
                         // The response was not stored, so a response to this request probably is not, either.
                         return Ok(ClusterPageResult::Fetch(None));
                     }
@@ -282,7 +313,7 @@ impl PagesState {
     fn gate(&mut self, zone: &str) -> &mut PageGate {
         if !self.gates.contains_key(zone) {
             let mut gate = PageGate::default();
-            gate.set_rule(PageRule { is_complete: false, ..self.rule });
+            gate.set_rule(PageRule { is_complete: false, ..self.rule }, &[]);
             self.gates.insert(zone.to_owned(), gate);
         }
         self.gates.get_mut(zone).unwrap_or_else(|| unreachable!("it was inserted"))
@@ -291,7 +322,7 @@ impl PagesState {
 
 /// Decompresses a body; `None` if it is invalid or has another length.
 fn decompress(bytes: &[u8], length: u64) -> Option<Bytes> {
-    if length > MAX_BODY {
+    if length > MAX_CLUSTER_BODY {
         return None;
     }
     let mut decoder = StreamDecoder::new(Coding::Zstd, length).ok()?;
@@ -301,16 +332,16 @@ fn decompress(bytes: &[u8], length: u64) -> Option<Bytes> {
     (out.len() as u64 == length).then(|| Bytes::from(out.into_boxed_slice()))
 }
 
-/// Wait for the end of a lease.
-struct LeaseEnd<'a> {
+/// Wait for the release of a lease.
+struct LeaseWait<'a> {
     pages: &'a SharedPages,
     name: &'a str,
-    ended: oneshot::Receiver<bool>,
+    released: oneshot::Receiver<bool>,
 }
 
-impl Drop for LeaseEnd<'_> {
+impl Drop for LeaseWait<'_> {
     fn drop(&mut self) {
-        self.ended.close();
+        self.released.close();
         let waiting = &mut self.pages.state.lock().waiting;
         if let Some(senders) = waiting.get_mut(self.name) {
             senders.retain(|sender| !sender.is_closed());
@@ -338,7 +369,7 @@ impl ClusterPages for SharedPages {
                 Err(error) => {
                     pages.note_failure(&log, &error);
                     if error.is_connection_lost {
-                        lost();
+                        lost.notify_one();
                     }
                     ClusterPageResult::Fetch(None)
                 }
@@ -374,7 +405,7 @@ impl LeaseOfPage {
         let renewal = link.runtime.spawn(async move {
             loop {
                 tokio::time::sleep(RENEWAL).await;
-                // If it fails, the lease ends, and another node may fetch the page.
+                // If it fails, the lease expires, and another node may fetch the page.
                 let _ = connection.renew(&renewed, &renewed_token, LEASE).await;
             }
         });
@@ -396,7 +427,7 @@ impl LeaseOfPage {
     fn record_of(&self, page: &Page) -> Option<impl FnOnce() -> (Vec<u8>, Duration) + Send + use<>> {
         let is_usable = page.selection().is_none()
             && page.stored_body().is_none()
-            && page.body_len() <= MAX_BODY
+            && page.body_len() <= MAX_CLUSTER_BODY
             && page.is_fresh(now_ms());
         let position = self.position.filter(|_| is_usable)?;
         let (page, secret) = (page.clone(), self.link.secret.clone());
@@ -442,11 +473,11 @@ impl PageLease for LeaseOfPage {
             };
             match stored {
                 Ok(true) => drop(self.pages.counters.stored.fetch_add(1, Relaxed)),
-                // The lease has ended: another node may be fetching the page.
+                // The lease has expired: another node may be fetching the page.
                 Ok(false) => {}
                 Err(error) => {
                     self.pages.note_failure(&self.link.log, &error);
-                    // Dropping it ends the lease.
+                    // Dropping it releases the lease.
                     self.is_stored = false;
                 }
             }
@@ -479,6 +510,6 @@ mod tests {
         for (bytes, length) in [(&packed[..], length + 1), (&packed[..], 10), (&packed[..20], length)] {
             assert_eq!(decompress(bytes, length), None);
         }
-        assert_eq!(decompress(&packed, MAX_BODY + 1), None);
+        assert_eq!(decompress(&packed, MAX_CLUSTER_BODY + 1), None);
     }
 }

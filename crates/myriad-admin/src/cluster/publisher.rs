@@ -177,6 +177,12 @@ impl PurgePublisher for ClusterPublisher {
         let name = NodeName::new(node).map_err(|error| format!("invalid node \"{node}\": {error}"))?;
         let status = self.handle().and_then(|handle| Self::node_status(&handle));
         let status = status.ok_or("the node of the cluster does not reply")?;
+        if !status.members_known {
+            return Err(
+                "this node has not read the list of nodes from Valkey; try again when it is connected"
+                    .to_owned(),
+            );
+        }
         if status.members.iter().all(|member| member.node != name) {
             let names: Vec<String> = status.members.iter().map(|member| member.node.to_string()).collect();
             let known = if names.is_empty() { "none".to_owned() } else { names.join(", ") };

@@ -58,7 +58,7 @@ impl Default for RunningCluster {
 impl RunningCluster {
     /// Prepares a node with these options for `zones`, whose purges it will exchange. Zones that are new take part from
     /// now on, and if they may have pages that missed purges, their pages are stale. If no node is running, the new one
-    /// sends the purges of its zones from now on, once it is started. Without options, prepares the end of the node.
+    /// sends the purges of its zones from now on, once it is started. Without options, prepares to stop the node.
     ///
     /// # Errors
     /// Returns an error if a name is invalid, or the thread of the node cannot be started.
@@ -76,9 +76,10 @@ impl RunningCluster {
             }
             Some(options) => PreparedChange::Start(Box::new(PreparedNode::new(options)?)),
         };
-        let added = self.zones.add(&zones);
+        let added = self.zones.add(&zones, self.node.is_some());
         let mut first = None;
-        if self.node.is_some() {
+        if let Some(node) = &self.node {
+            node.note_gap(&added, self.zones.pages());
             self.include(&added);
             for zone in &added {
                 block_on(self.zones.expire_missed(zone, log));

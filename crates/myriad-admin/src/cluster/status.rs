@@ -32,6 +32,7 @@ pub(super) fn publisher_status(
         members: node.members.iter().map(member).collect(),
         unconfirmed: node.pending.iter().map(unconfirmed).collect(),
         unconfirmed_count: node.pending_count as u64,
+        pages: if options.shares_pages { pages.state() } else { "off" },
         counters: counters.into_iter().chain(pages.counters()).collect(),
     }
 }

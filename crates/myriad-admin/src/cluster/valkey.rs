@@ -80,15 +80,11 @@ impl KeyNames {
     }
 }
 
-/// Connections to the server that is the primary: one for commands, one for reads that wait, and those for pages.
+/// Two connections to the server that is the primary: one for commands, and one for reads that wait.
 pub(super) struct ValkeyLink {
-    /// Address of the server, for messages.
-    pub address: String,
+    pub server: ServerUrl,
     pub commands: CommandConnection,
     pub reads: CommandConnection,
-    /// Connection for pages, and the messages about the ends of their leases; `None` with `pages off`. The error if the
-    /// server does not permit the subscription.
-    pub pages: Option<Result<(PageConnection, PubSub), LinkError>>,
 }
 
 impl ValkeyLink {
@@ -125,18 +121,16 @@ impl ValkeyLink {
         };
         let connection =
             |connection| CommandConnection { connection, keys: keys.clone(), node: options.node.clone() };
-        let pages = if options.shares_pages { Some(connect_pages(options, &primary).await) } else { None };
         Ok(Self {
-            pages,
-            address: primary.to_string(),
             commands: connection(open(options, &primary).await?),
             reads: connection(open(options, &primary).await?),
+            server: primary,
         })
     }
 }
 
-/// Opens the connection for pages, and subscribes to the ends of their leases.
-async fn connect_pages(
+/// Opens the connection for pages, and subscribes to the notifications about released leases.
+pub(super) async fn connect_pages(
     options: &ClusterOptions,
     server: &ServerUrl,
 ) -> Result<(PageConnection, PubSub), LinkError> {
@@ -145,14 +139,14 @@ async fn connect_pages(
     let client = client(options, server)?;
     let channel = PageConnection::channel(&prefix);
     let subscribing = async {
-        let mut ended = client.get_async_pubsub().await?;
-        ended.subscribe(channel).await?;
-        Ok::<_, RedisError>(ended)
+        let mut released = client.get_async_pubsub().await?;
+        released.subscribe(channel).await?;
+        Ok::<_, RedisError>(released)
     };
-    let ended = tokio::time::timeout(CONNECT_TIMEOUT, subscribing)
+    let released = tokio::time::timeout(CONNECT_TIMEOUT, subscribing)
         .await
         .map_err(|_| LinkError::new("the server did not reply in time".to_owned()))??;
-    Ok((PageConnection { connection, prefix }, ended))
+    Ok((PageConnection { connection, prefix }, released))
 }
 
 /// Returns the address of the primary that a Sentinel reports.

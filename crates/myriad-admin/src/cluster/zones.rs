@@ -34,11 +34,14 @@ impl ClusterZones {
         previous
     }
 
-    /// Adds zones, and returns those that are new.
-    pub(super) fn add(&self, zones: &[Arc<PageZone>]) -> Vec<Arc<PageZone>> {
+    /// Adds zones, and returns those that are new. With `must_expire`, their pages may have missed purges, and are not
+    /// durably stale before [`Self::expire_missed`] has succeeded.
+    pub(super) fn add(&self, zones: &[Arc<PageZone>], must_expire: bool) -> Vec<Arc<PageZone>> {
         let mut current = self.zones.lock();
-        let is_new = |zone: &&Arc<PageZone>| !current.iter().any(|other| Arc::ptr_eq(zone, other));
-        let added: Vec<_> = zones.iter().filter(is_new).cloned().collect();
+        let added: Vec<_> = zones.iter().filter(|zone| !contains(&current, zone)).cloned().collect();
+        if must_expire {
+            self.unexpired.lock().extend_from_slice(&added);
+        }
         current.extend_from_slice(&added);
         added
     }
@@ -98,7 +101,7 @@ impl ClusterZones {
         let running = zones.iter().map(async |zone| self.expire(zone, log).await);
         let is_saved = join_all(running).await.into_iter().all(|is_saved| is_saved);
         if is_saved {
-            self.unexpired.lock().clear();
+            self.unexpired.lock().retain(|zone| !contains(&zones, zone));
         }
         is_saved
     }
@@ -106,12 +109,15 @@ impl ClusterZones {
     /// Makes all pages of a zone stale that may have missed purges. Returns false if this could not be saved, or has
     /// failed; the zone is then one of [`Self::expire_again`].
     pub(super) async fn expire_missed(&self, zone: &Arc<PageZone>, log: &ErrorLog) -> bool {
-        self.pages.note_gap(zone.zone.name());
+        {
+            let mut unexpired = self.unexpired.lock();
+            if !contains(&unexpired, zone) {
+                unexpired.push(Arc::clone(zone));
+            }
+        }
         let is_saved = self.expire(zone, log).await;
-        let mut unexpired = self.unexpired.lock();
-        unexpired.retain(|other| !Arc::ptr_eq(zone, other));
-        if !is_saved {
-            unexpired.push(Arc::clone(zone));
+        if is_saved {
+            self.unexpired.lock().retain(|other| !Arc::ptr_eq(zone, other));
         }
         is_saved
     }
@@ -125,8 +131,12 @@ impl ClusterZones {
     /// Makes the pages stale that could not be made stale durably, and forgets zones that no longer belong to the cluster.
     pub(super) async fn expire_again(&self, log: &ErrorLog) {
         let zones = self.all();
-        let unexpired = std::mem::take(&mut *self.unexpired.lock());
-        for zone in unexpired.iter().filter(|zone| contains(&zones, zone)) {
+        let unexpired = {
+            let mut unexpired = self.unexpired.lock();
+            unexpired.retain(|zone| contains(&zones, zone));
+            unexpired.clone()
+        };
+        for zone in &unexpired {
             self.expire_missed(zone, log).await;
         }
     }

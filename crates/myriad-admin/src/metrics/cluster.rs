@@ -13,10 +13,12 @@ pub(super) fn write(runtime: &Runtime, page: &mut MetricsPage) {
     let Some(status) = publisher.and_then(|publisher| publisher.last_status()) else { return };
     page.gauge("cluster_connected", "1 if this node reads the log of purges of the cluster, 0 otherwise")
         .line(&[("cluster", &status.cluster)], u8::from(status.state == "connected"));
-    let mut family = page.gauge("cluster_nodes", "Other nodes of the cluster, by state");
-    for state in STATES {
-        let count = status.members.iter().filter(|member| member.state == state).count();
-        family.line(&[("state", state)], count);
+    if status.are_nodes_known {
+        let mut family = page.gauge("cluster_nodes", "Other nodes of the cluster, by state");
+        for state in STATES {
+            let count = status.members.iter().filter(|member| member.state == state).count();
+            family.line(&[("state", state)], count);
+        }
     }
     if let Some(behind_ms) = status.behind_ms {
         page.gauge("cluster_behind_seconds", "Time for which this node may have missed purges")

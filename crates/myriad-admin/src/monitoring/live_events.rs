@@ -9,7 +9,9 @@ use myriad_exchange::observation::RecentEventKind;
 /// Parses the JSON of a purge or finding; `None` if it is invalid.
 pub(super) fn parse_recent_event(kind: RecentEventKind, json: &[u8]) -> Option<AdminReply> {
     Some(match kind {
-        RecentEventKind::Purge => AdminReply::PurgeEvent(serde_json::from_slice(json).ok()?),
+        RecentEventKind::Purge | RecentEventKind::AnonymousPurge => {
+            AdminReply::PurgeEvent(serde_json::from_slice(json).ok()?)
+        }
         RecentEventKind::Leak => AdminReply::Leak(serde_json::from_slice(json).ok()?),
     })
 }

@@ -177,24 +177,26 @@ impl SightObserver {
             let published = self.published.entry(name.to_owned()).or_default();
             let (total, purges) = zone.purges.after(published.purges);
             published.purges = total;
-            let purges = purges.into_iter().map(|purge| purges::event(name, purge));
-            news.extend(purges.map(|purge| (purge.at_ms, AdminReply::PurgeEvent(Box::new(purge)))));
+            news.extend(purges.into_iter().map(|purge| {
+                let kind =
+                    if purge.is_anonymous { RecentEventKind::AnonymousPurge } else { RecentEventKind::Purge };
+                let event = purges::event(name, purge);
+                (event.at_ms, kind, AdminReply::PurgeEvent(Box::new(event)))
+            }));
             let (total, findings) = zone.leaks.findings_changed_after(published.leaks);
             published.leaks = total;
             let leaks = findings.into_iter().map(|finding| leaks::report(name, finding));
-            news.extend(leaks.map(|leak| (leak.at_ms, AdminReply::Leak(Box::new(leak)))));
+            news.extend(
+                leaks.map(|leak| (leak.at_ms, RecentEventKind::Leak, AdminReply::Leak(Box::new(leak)))),
+            );
         }
-        news.sort_by_key(|(at_ms, _)| *at_ms);
-        for (_, event) in news {
-            let kind = match &event {
-                AdminReply::Leak(_) => RecentEventKind::Leak,
-                _ => RecentEventKind::Purge,
-            };
+        news.sort_by_key(|(at_ms, ..)| *at_ms);
+        for (_, kind, event) in news {
             self.numbered += 1;
             let json = Bytes::from(event.json());
             self.recent.push_back(RecentEvent { number: self.numbered, kind, json });
         }
-        // Each kind has its own limit: clients can cause any number of findings.
+        // Each kind has a separate limit: clients can cause any number of findings and of anonymous purges.
         for kind in RecentEventKind::ALL {
             let count = self.recent.iter().filter(|event| event.kind == kind).count();
             let mut excess = count.saturating_sub(MAX_RECENT);

@@ -34,6 +34,9 @@ pub struct ClusterReport {
     pub unconfirmed: Vec<UnconfirmedPurgeReport>,
     /// Number of purges of this node without all receipts.
     pub unconfirmed_count: u64,
+    /// Exchange of pages with the other nodes: `active`, `off` (`pages off`), `suspended` (this node may have missed
+    /// purges) or `unavailable` (no connection for pages, or commands fail).
+    pub pages: String,
     /// Counters since the start of the node, by name.
     pub counters: BTreeMap<String, u64>,
 }
@@ -41,7 +44,8 @@ pub struct ClusterReport {
 impl ClusterReport {
     /// Returns the report of a server that belongs to no cluster.
     pub(crate) fn of_no_cluster() -> Self {
-        Self { state: "none".to_owned(), serves_stored_pages: true, ..Self::default() }
+        let (state, pages) = ("none".to_owned(), "off".to_owned());
+        Self { state, serves_stored_pages: true, pages, ..Self::default() }
     }
 }
 

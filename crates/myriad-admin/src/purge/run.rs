@@ -12,7 +12,7 @@ use myriad_store::{KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeFuture, Pur
 use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
 use myriad_store::page::{
-    PageZone, PublishedPurge, PurgeLogEntry, PurgeReceipts, PurgeSource, ReceiptsFuture, purge_predicate,
+    PageZone, PurgeLogEntry, PurgeReceipts, PurgeSource, ReceiptsFuture, purge_predicate,
 };
 
 use super::zone_purge::{PurgeEffect, ZonePurge};
@@ -173,11 +173,8 @@ fn begin_published(zone: &PageZone, purge: &ZonePurge, by: PurgeSource) -> Resul
     let published = publisher
         .as_ref()
         .zip(announced)
-        .map(|(publisher, announced)| publisher.publish(name, purge.encode(), announced));
-    let (saved, receipts) = match published {
-        Some(Some(PublishedPurge { saved, receipts })) => (Some(saved), Some(receipts)),
-        None | Some(None) => (None, None),
-    };
+        .and_then(|(publisher, announced)| publisher.publish(name, purge.encode(), announced));
+    let (saved, receipts) = published.map(|published| (published.saved, published.receipts)).unzip();
     let note = purge_log_note(zone, purge, by);
     saving.observe(move |logged| {
         note(logged);
@@ -383,7 +380,6 @@ fn purge_log_note(
             None => (Some(0), true),
         };
         let number = logged.map_or(at_ms, |logged| logged.number);
-        let change = None;
         log.note(PurgeLogEntry {
             at_ms,
             kind,
@@ -394,7 +390,7 @@ fn purge_log_note(
             number,
             pages,
             at_least,
-            change,
+            change: None,
         });
     }
 }

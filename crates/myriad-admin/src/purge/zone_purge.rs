@@ -35,15 +35,16 @@ pub struct ZonePurge {
     pub targets: Vec<PurgeTarget>,
     /// Cache keys whose pages are purged in addition to those of `targets`; empty if the target is not exact.
     pub keys: Vec<Vec<u8>>,
-    /// True if a client without permission to purge caused the purge: an invalidation after an unsafe method.
+    /// True if no one with permission to purge requested the purge: an invalidation after an unsafe method, a response that
+    /// shows that a page is no longer valid, or a finding of the leak guard.
     pub is_anonymous: bool,
 }
 
 /// Version of the binary form.
 const VERSION: u8 = 1;
 
-/// Binary form: the version, a byte for the effect, 1 for a purge by an anonymous client and 0 otherwise, the number of targets and of keys, then each target as an encoded
-/// [`PurgeCommand`] and each key after its length. Numbers have 32 bits, little-endian.
+/// Binary form: the version, a byte for the effect, 1 if the purge is anonymous and 0 otherwise, the number of targets and of
+/// keys, then each target as an encoded [`PurgeCommand`] and each key after its length. Numbers have 32 bits, little-endian.
 impl ZonePurge {
     /// Creates a purge of one target.
     pub fn of(target: PurgeTarget, effect: PurgeEffect) -> Self {

@@ -23,6 +23,7 @@ use super::holes::{HoleState, Holes};
 use super::part_store::{self, InFlight, NewPart};
 use super::rules::EsiRules;
 use super::visitor::Visitor;
+use crate::page;
 
 /// Maximum length in bytes of an ESI part that is requested separately.
 const MAX_PART: usize = 1 << 20;
@@ -428,7 +429,7 @@ fn storable_s(answer: &SubrequestResponse) -> u64 {
 
 /// Returns the labels (hashes) by which purges find a response: those of the stored page, or of the cache tags in the
 /// response of the origin. For another response from the cache, such as a page that is still being fetched, returns the
-/// label that each purge of a tag covers.
+/// labels of its URL, and the label that each purge of a tag covers.
 fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
     let request = answer.request();
     if let ResponseSource::Page(page) = &answer.response.source {
@@ -437,7 +438,8 @@ fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
         return labels.into();
     }
     if request.cache.report.stored {
-        return [Tags::OVERFLOWN].into();
+        let [path, url] = page::address_of(request);
+        return [Tags::OVERFLOWN, path, url].into();
     }
     let head = request.origin.as_ref().and_then(|origin| origin.head.as_ref());
     head.map(|head| part_store::labels(&head.fields)).unwrap_or_default()

@@ -4,27 +4,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_http::{Known, Method, ResponseHead};
-use myriad_store::page::{ClusterPage, ClusterPageFuture, ClusterPageRequest, PageMeta};
+use myriad_store::page::{ClusterPage, ClusterPageFuture, ClusterPageRequest, MAX_CLUSTER_BODY, PageMeta};
 use myriad_store::{Admission, FlightWriter};
 
 use super::job::FetchGoal;
 use super::report::{FetchReport, Reporter, report};
+use super::store::complete_page;
 use crate::assets;
-use crate::complete::complete_at;
 use crate::journey_step::CacheContext;
 use crate::leak_guard;
 use myriad_exchange::exchange::Exchange;
 use myriad_origin::respond;
 
-/// Time by which a page must be newer than the page that it replaces, in milliseconds: the times of a page that comes
-/// from another node are this exact.
+/// Time by which a page of another node must be newer than the page that it replaces, in milliseconds. The times of such
+/// pages have an error of up to about this value: the delay of Valkey's reply.
 const MIN_PROGRESS_MS: u64 = 500;
 
-/// Maximum length of a body that other nodes can use, in bytes.
-const MAX_SHARED_BODY: u64 = 1 << 20;
-
 /// Begins to search for a page in the cluster. Returns `None` if the zone does not belong to a cluster whose nodes
-/// fetch pages for each other, or if the response of the origin is needed: for one client, for other content codings, to
+/// fetch pages for each other, or if the response of the origin is needed: for another method than GET, for one client, for other content codings, to
 /// find the noise of a page, because the page is quarantined or suspected, or because the request has credentials or a
 /// personal cookie, which the cache key may contain. Also `None` if other requests do not wait for this fetch, because a
 /// recent response for the page was not shared.
@@ -70,7 +67,7 @@ pub(super) fn search(
 /// Returns true unless the body of a response is longer than that of a page which other nodes can use.
 pub(super) fn fits(head: &ResponseHead) -> bool {
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
-    length.is_none_or(|length| length <= MAX_SHARED_BODY)
+    length.is_none_or(|length| length <= MAX_CLUSTER_BODY)
 }
 
 /// Stores a page of another node, and releases the request that started the fetch and the waiters.
@@ -90,5 +87,5 @@ pub(super) fn store(
     if let Some(body) = writer.body() {
         assets::store_assets(exchange, cached, meta.view(), &body);
     }
-    complete_at(exchange, &cached.cache.zone, writer, meta, stored_at);
+    complete_page(exchange, cached, writer, meta, stored_at);
 }

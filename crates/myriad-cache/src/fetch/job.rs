@@ -58,7 +58,7 @@ pub(super) struct FetchGoal {
     /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
     /// other fetches.
     pub noise_check: Option<NoiseCheck>,
-    /// Right to fetch the page for all nodes of the cluster; `None` outside of a cluster.
+    /// Lease with which the page is stored for the other nodes of the cluster; `None` if this fetch has none.
     pub lease: Option<Box<dyn PageLease>>,
     /// Values that the response must not contain; `None` if `leak_guard` is off.
     pub guard: Option<FetchGuard>,

@@ -17,7 +17,7 @@ impl NoResponse {
     /// The zone has its maximum number of fetches (`max_fetches=`, `fetch_queue=`).
     pub(super) const TOO_MANY: Self = Self { status: 503, failure: RefreshFailure::Error };
 
-    /// Returns the reason for a request that could not be built or has no target, and for a fetch that ended without a
+    /// Returns the reason for a request that could not be built or has no target, and for a fetch that finished without a
     /// report; `status` is for clients.
     ///
     /// It counts as [`RefreshFailure::Error`], not as `NotAsked`, although the request may not have been sent: no limit of

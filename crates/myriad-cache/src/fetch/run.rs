@@ -94,10 +94,43 @@ fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
-/// Logs that a fetch is cancelled. Returns `None`: no further fetch starts.
-fn note_cancelled(exchange: &Exchange) -> Option<NextFetch> {
+/// Searches for the page in the cluster. Returns `None` if the fetch is over: the page was found, no client waits for it any
+/// more, or too many fetches of the zone are in progress. While the fetch waits for another node, it occupies no slot of the
+/// zone.
+async fn search_cluster(job: FetchJob) -> Option<FetchJob> {
+    let Some(search) = cluster_page::search(&job.exchange, job.held.get(), &job.writer, &job.goal) else {
+        return Some(job);
+    };
+    let FetchJob { exchange, held, mut writer, request, admission, target, reporter, permit, mut goal } = job;
+    drop(admission);
+    let until = (request.attempts.track_sent(), held.origin.fetch.to_the_end);
+    let searching = pin!(search);
+    let found = match reporter {
+        Some(_) => poll_while_awaited(&mut writer, until, searching).await,
+        None => Some(searching.await),
+    };
+    match found {
+        None => {
+            log_cancellation(&exchange);
+            None
+        }
+        Some(ClusterPageResult::Found(page)) => {
+            cluster_page::store(&exchange, held.get(), writer, reporter, *page);
+            None
+        }
+        Some(ClusterPageResult::Fetch(lease)) => {
+            goal.lease = lease;
+            let Some(admission) = held.cache.zone.fetches.begin_or_queue() else {
+                reject_fetch(&exchange.request, &held.cache, writer, reporter);
+                return None;
+            };
+            Some(FetchJob { exchange, held, writer, request, admission, target, reporter, permit, goal })
+        }
+    }
+}
+
+fn log_cancellation(exchange: &Exchange) {
     exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
-    None
 }
 
 /// Fetch of a page that is to be started after another one.
@@ -114,6 +147,7 @@ pub(super) struct NextFetch {
 /// fetch for a request is cancelled when no client waits for it any more, with `*_ignore_client_abort` only before it
 /// was sent. Returns the further fetch to start if the page must be fetched again, otherwise `None`.
 pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
+    let job = search_cluster(job).await?;
     let FetchJob {
         mut exchange,
         held,
@@ -123,27 +157,12 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
         target: chosen,
         reporter,
         permit: _spent,
-        goal: mut sought,
+        goal: sought,
     } = job;
     let OwnedCacheContext { origin: place, cache } = &held;
     // A background refresh continues without readers, because later requests use it. With `*_ignore_client_abort`, a
     // request that was already sent is completed and its response stored, even if all clients have disconnected.
     let until = (request.attempts.track_sent(), place.fetch.to_the_end);
-    if let Some(search) = cluster_page::search(&exchange, held.get(), &writer, &sought) {
-        let searching = pin!(search);
-        let found = match reporter {
-            Some(_) => poll_while_awaited(&mut writer, until.clone(), searching).await,
-            None => Some(searching.await),
-        };
-        match found {
-            Some(ClusterPageResult::Found(page)) => {
-                cluster_page::store(&exchange, held.get(), writer, reporter, *page);
-                return None;
-            }
-            Some(ClusterPageResult::Fetch(lease)) => sought.lease = lease,
-            None => return note_cancelled(&exchange),
-        }
-    }
     let answered = {
         let asking = pin!(send_request(&mut exchange, place, entry, (chosen, request), reporter.is_some()));
         match reporter {
@@ -151,7 +170,10 @@ pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
             None => Some(asking.await),
         }
     };
-    let Some(answered) = answered else { return note_cancelled(&exchange) };
+    let Some(answered) = answered else {
+        log_cancellation(&exchange);
+        return None;
+    };
     // A response for one client alone gives no information about the page.
     let is_closed = matches!(&answered, Ok(answered) if maintenance::closed(&mut exchange, &answered.response.head).is_some());
     if !sought.own_request && !is_closed {

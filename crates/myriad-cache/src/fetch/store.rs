@@ -20,7 +20,7 @@ use super::report::{FetchReport, Reporter, report};
 use crate::adaptive_validity::{self, Fetched, NoiseCheck};
 use crate::assets;
 use crate::companion::CompanionPage;
-use crate::complete::complete;
+use crate::complete::complete_at;
 use crate::disk;
 use crate::esi::{self, Cutting};
 use crate::journey_step::CacheContext;
@@ -31,7 +31,7 @@ use crate::optimize;
 use crate::origin_fields;
 use crate::page;
 use crate::shared_fetch_headers;
-use myriad_exchange::exchange::Exchange;
+use myriad_exchange::exchange::{Exchange, Request};
 use myriad_exchange::runtime::CachePlace;
 use myriad_origin::read_rate_limiter::ReadRateLimiter;
 use myriad_origin::respond;
@@ -55,7 +55,7 @@ pub(super) struct AdmittedResponse {
     pub selection: Option<Selection>,
     /// Entry to store under the page's other key as well, if any.
     pub companion: Option<CompanionPage>,
-    /// Right to fetch the page for all nodes of the cluster; `None` outside of a cluster.
+    /// Lease with which the page is stored for the other nodes of the cluster; `None` if this fetch has none.
     pub lease: Option<Box<dyn PageLease>>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
@@ -105,13 +105,7 @@ pub(super) async fn store(
     let ApplicationState { incomplete: is_incomplete, counters: shows_counters, .. } =
         ApplicationState::of(&head.fields);
     let mut cutting = Cutting::begin(&exchange.request, &head);
-    let cut = cutting.as_ref().map_or_else(
-        || esi::data_without_markup(&exchange.request, &head),
-        |cutting| cutting.to_come().to_vec(),
-    );
-    if !cut.is_empty() {
-        meta = meta.with_cut(&cut);
-    }
+    meta = with_expected_cut(&exchange.request, meta, &head, cutting.as_ref());
     let admission = myriad_store::Admission {
         head: Arc::new(meta.clone()),
         selection,
@@ -130,20 +124,21 @@ pub(super) async fn store(
         push(&mut writer, rest);
         meta = meta.with_cut(&cut.encode());
     }
+    let discarded = |meta| Completion { meta, now, fresh_until: now, alternatives: Default::default() };
     if is_incomplete || attempts.had_fatal_error() {
         let why = if is_incomplete { "an incomplete response" } else { "a fatal error" };
         let what = format_args!("upstream reported {why}: the response is forwarded and not stored");
         exchange.request.log(LogLevel::Error, what);
-        writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        writer.discard(discarded(meta));
         return None;
     }
     if let Some(comparison) = comparison {
         comparison.start(exchange, cached, writer.body(), lifetime.valid_ms);
-        writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        writer.discard(discarded(meta));
         return None;
     }
     if guard.forbids_storing(&exchange.request, cached.cache) {
-        writer.discard(Completion { meta, now, fresh_until: now, alternatives: Default::default() });
+        writer.discard(discarded(meta));
         let verification = guard.verification(&exchange.request, cached.cache, &lifetime, status);
         return verification.map(NextCause::Verification);
     }
@@ -155,25 +150,39 @@ pub(super) async fn store(
         }
         assets::store_assets(exchange, cached, meta.view(), &body);
     }
-    let page = complete_page(exchange, cached, writer, meta, lease);
-    page.zip(next).map(|(page, check)| NextCause::NoiseCheck(page, check))
+    let page = complete_page(exchange, cached, writer, meta, myriad_net::clock::now_ms())?;
+    if let Some(lease) = lease {
+        lease.store(&page);
+    }
+    next.map(|check| NextCause::NoiseCheck(page, check))
 }
 
-/// Completes a page, and stores it for the other nodes of the cluster with `lease`. If it replaces a page with an optimized
-/// form, also copies that form or starts to make a new one.
-fn complete_page(
+/// Adds the data of the parts that will be cut from a body which has not been received yet.
+fn with_expected_cut(
+    request: &Request,
+    meta: PageMeta,
+    head: &ResponseHead,
+    cutting: Option<&Cutting>,
+) -> PageMeta {
+    let cut = match cutting {
+        Some(cutting) => cutting.to_come().to_vec(),
+        None => esi::data_without_markup(request, head),
+    };
+    if cut.is_empty() { meta } else { meta.with_cut(&cut) }
+}
+
+/// Completes a page, which counts as stored at `stored_at` (milliseconds since the epoch). If it replaces a page with an
+/// optimized form, also copies that form or starts to make a new one.
+pub(super) fn complete_page(
     exchange: &Exchange,
     cached: CacheContext<'_>,
     writer: BodyWriter<PageMeta>,
     meta: PageMeta,
-    lease: Option<Box<dyn PageLease>>,
+    stored_at: u64,
 ) -> Option<Page> {
     #[cfg(feature = "optimizer")]
     let previous = writer.previous().cloned();
-    let page = complete(exchange, &cached.cache.zone, writer, meta);
-    if let (Some(lease), Some(page)) = (lease, &page) {
-        lease.store(page);
-    }
+    let page = complete_at(exchange, &cached.cache.zone, writer, meta, stored_at);
     #[cfg(feature = "optimizer")]
     if let (Some(previous), Some(page)) = (&previous, &page) {
         optimize::after_fetch(exchange, cached, previous, page);

@@ -14,6 +14,7 @@ use super::job::{FetchGoal, FetchedResponse, NextCause};
 use super::report::{FetchReport, Reporter, report};
 use super::store::{AdmittedResponse, store};
 use crate::arrival::Arrival;
+use crate::invalidate::remove_from_cluster;
 use crate::journey_step::CacheContext;
 use crate::leak_guard::sampling::PendingComparison;
 use crate::leak_guard::{self, FetchGuard, ResponseGuard, Unshared, Verification};
@@ -293,12 +294,16 @@ fn reject_response(
     }
 }
 
-/// Removes all entries of the page that are older than this fetch, including those under its key for other codings.
+/// Removes all entries of the page that are older than this fetch, including those under its key for other codings. If there
+/// are any, also removes the page from the other nodes of the cluster.
 ///
 /// Must be called before the waiters are released, so that their next look-up finds no stale page.
 fn remove_older_entries(exchange: &Exchange, cache: &CachePlace, generation: u64) {
-    for key in other_codings::keys_of_page(&exchange.request) {
-        cache.zone.zone.remove_older(KeyRef::new(&key), generation);
+    let keys = other_codings::keys_of_page(&exchange.request);
+    let removed: usize =
+        keys.iter().map(|key| cache.zone.zone.remove_older(KeyRef::new(key), generation)).sum();
+    if removed > 0 {
+        remove_from_cluster(&exchange.request, cache, keys);
     }
 }
 

@@ -4,9 +4,9 @@ use myriad_log::LogLevel;
 use myriad_policy::{Leak, LeakKind, StoreRefusal};
 use myriad_store::KeyRef;
 
+use crate::invalidate::remove_from_cluster;
 use crate::{other_codings, page};
 use myriad_admin::protocol::escape_bytes;
-use myriad_admin::purge;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::{LeakedPage, LeakedValue};
@@ -111,14 +111,7 @@ pub(super) fn remove_page(request: &Request, cache: &CachePlace) {
     for key in &keys {
         cache.zone.zone.remove_older(KeyRef::new(key), u64::MAX);
     }
-    if cache.zone.publisher.lock().is_some()
-        && let Err(error) = purge::remove_keys(&cache.zone, keys)
-    {
-        request.log(
-            LogLevel::Error,
-            format_args!("leak guard: the page is not removed from the cluster: {error}"),
-        );
-    }
+    remove_from_cluster(request, cache, keys);
 }
 
 /// Returns the end of the quarantine of a page, in milliseconds of the process clock.

@@ -87,7 +87,7 @@ myriad wordpress serves a WordPress site without a configuration file:
                 : proxy or CDN in front of Myriad whose client address, scheme
                   and host headers are trusted: an address, a network, private,
                   or cloudflare; may be repeated
-  --cluster URL : exchange purges with other machines through Valkey or Redis:
+  --cluster URL : exchange purges and pages with other machines through Valkey:
                   redis://HOST, rediss://HOST (TLS), sentinel://HOST/MASTER or
                   sentinels://HOST/MASTER (TLS); may be repeated; needs
                   PREFIX/cluster.secret (docs/cluster.md)

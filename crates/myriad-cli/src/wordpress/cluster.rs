@@ -1,10 +1,12 @@
-//! `--cluster`: purges are exchanged with the other nodes of a cluster.
+//! `--cluster`: purges and pages are exchanged with the other nodes of a cluster.
 
-use std::io::{ErrorKind, Read};
+use std::io::ErrorKind;
 use std::path::Path;
 
 #[cfg(feature = "cluster")]
 use myriad_admin::cluster::{ServerUrl, ServerUrlError};
+#[cfg(not(feature = "cluster"))]
+use myriad_conf::registry::BuildFeature;
 
 use super::quoting::quoted;
 
@@ -16,8 +18,6 @@ const SECRET: &str = "cluster.secret";
 const USERNAME: &str = "cluster.username";
 /// Name of the file in the prefix with the password of Valkey; optional.
 const PASSWORD: &str = "cluster.password";
-/// Maximum size of the file with the user name, in bytes.
-const MAX_USERNAME: u64 = 4096;
 
 /// Adds a value of `--cluster` to the addresses of Valkey servers and Sentinels.
 ///
@@ -44,7 +44,7 @@ fn check(value: &str) -> Result<(), String> {
 /// Refuses every address, because this build has no clusters.
 #[cfg(not(feature = "cluster"))]
 fn check(_: &str) -> Result<(), String> {
-    Err("this build does not have the feature \"cluster\"; install a build with it".to_owned())
+    Err(BuildFeature::missing("cluster").map_or("", |feature| feature.refusal).to_owned())
 }
 
 /// Returns the `cluster` block for the Valkey servers of `--cluster`; empty without servers. The user name and the
@@ -80,10 +80,9 @@ pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String>
 
 /// Reads a file with a user name for Valkey, without leading and trailing white space; `None` if the file does not exist.
 fn username(file: &Path) -> Result<Option<String>, String> {
-    let mut text = String::new();
-    let read = std::fs::File::open(file).and_then(|open| open.take(MAX_USERNAME).read_to_string(&mut text));
-    let name = text.trim();
-    let why = match read {
+    let read = std::fs::read_to_string(file);
+    let name = read.as_deref().unwrap_or_default().trim();
+    let why = match &read {
         Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
         Err(error) => error.to_string(),
         Ok(_) if name.is_empty() => "it is empty".to_owned(),

@@ -37,20 +37,22 @@ pub struct RecentEvent {
 /// Kind of a [`RecentEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentEventKind {
-    /// A purge was executed.
+    /// A purge was executed that someone with permission to purge requested.
     Purge,
+    /// Another purge was executed: an invalidation after an unsafe method of a visitor.
+    AnonymousPurge,
     /// A finding of the leak guard was added, or has another state.
     Leak,
 }
 
 impl RecentEventKind {
     /// All kinds of events.
-    pub const ALL: [Self; 2] = [Self::Purge, Self::Leak];
+    pub const ALL: [Self; 3] = [Self::Purge, Self::AnonymousPurge, Self::Leak];
 
     /// Returns the name of the event in the event stream.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Purge => "purge",
+            Self::Purge | Self::AnonymousPurge => "purge",
             Self::Leak => "leak",
         }
     }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use super::counts::TrafficCounts;
 use super::key::TrafficKey;
 
-/// Number of keys that depend only on configurations, from which on unused ones are evicted, usually those that former
+/// Number of keys that depend only on configurations from which each new one evicts unused ones, usually those that former
 /// configurations have left. Keys in the slots of a worker are not evicted, because its requests are counted there without
 /// a look-up.
 const MAX_FIXED: usize = 16 * 1024;

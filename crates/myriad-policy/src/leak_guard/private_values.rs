@@ -347,7 +347,7 @@ fn is_time_zone(text: &[u8]) -> bool {
         && AREAS.iter().any(|area| text.starts_with(area))
 }
 
-/// Returns the email addresses in a text, without the punctuation around them.
+/// Returns the email addresses in a text, without dots before and punctuation after them.
 fn emails(text: &[u8]) -> impl Iterator<Item = &[u8]> {
     let words = text.split(|byte| !byte.is_ascii_alphanumeric() && !b"@._+-".contains(byte));
     let words = words.map(|word| {

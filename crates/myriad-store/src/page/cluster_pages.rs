@@ -9,6 +9,9 @@ use bytes::Bytes;
 
 use crate::page::{Page, PageMeta};
 
+/// Maximum length of the body of a page that other nodes can use, in bytes.
+pub const MAX_CLUSTER_BODY: u64 = 1 << 20;
+
 /// Store in which the nodes of a cluster find the pages that other nodes have fetched.
 pub trait ClusterPages: Send + Sync {
     /// Searches for a page, or acquires the right to fetch it. While another node fetches the page, waits for the result,
@@ -52,7 +55,8 @@ pub struct ClusterPage {
     pub stored_at: u64,
 }
 
-/// Right to fetch a page for all nodes of the cluster. Dropping it lets another node fetch the page.
+/// Right to fetch a page for all nodes of the cluster. Dropping it releases the lease: the nodes that wait fetch the page
+/// themselves.
 pub trait PageLease: Send {
     /// Stores the fetched page for the other nodes, in the background, and wakes those that wait for it. A page that
     /// they cannot use (a variant, one that is too long) is not stored.

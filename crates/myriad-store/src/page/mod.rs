@@ -11,7 +11,7 @@
 //! | `purge_publisher` | publication of purges to the other nodes of a cluster |
 //! | `cluster_pages` | pages that the nodes of a cluster fetch for each other |
 //! | `fetches` | limits for concurrent and queued fetches |
-//! | `recent_purges` | purges by tag, for data of visitors outside of the zone |
+//! | `recent_purges` | purges by tag or URL, for data of visitors outside of the zone |
 //! | `leaks` | results of the leak guard |
 //! | `optimized` | state of the optimized form of a page |
 //! | `image_records` | images without a smaller copy |
@@ -48,7 +48,8 @@ mod zone;
 mod zone_counts;
 
 pub use cluster_pages::{
-    ClusterPage, ClusterPageFuture, ClusterPageRequest, ClusterPageResult, ClusterPages, PageLease,
+    ClusterPage, ClusterPageFuture, ClusterPageRequest, ClusterPageResult, ClusterPages, MAX_CLUSTER_BODY,
+    PageLease,
 };
 pub use counter::Counter;
 pub use fetches::{FetchAdmission, FetchLimiter, FetchLimits, FetchPermit};

@@ -22,7 +22,7 @@ pub struct PageMeta {
 pub struct PageFacts {
     /// Status code of the response.
     pub status: u16,
-    /// End offsets of the joined texts of the page's metadata.
+    /// Offsets that delimit the joined texts of the page's metadata.
     pub ends: TextEnds,
     /// Entity tag of the page. Without an `ETag` of the origin, `None` while the body is still arriving and for a
     /// partial page (206) in memory.

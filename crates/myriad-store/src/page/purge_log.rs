@@ -55,7 +55,8 @@ pub struct PurgeLogEntry {
     pub soft: bool,
     /// Source of the purge request.
     pub by: PurgeSource,
-    /// Set if a client without permission to purge caused it: an invalidation after an unsafe method.
+    /// Set if no one with permission to purge requested it: an invalidation after an unsafe method, a response that shows
+    /// that a page is no longer valid, or a finding of the leak guard.
     pub is_anonymous: bool,
     /// Number of the purge in the zone's sequence. For a change without a purge, and for a purge that could not be saved,
     /// its time in milliseconds.

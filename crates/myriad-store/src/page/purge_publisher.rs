@@ -16,8 +16,8 @@ pub trait PurgePublisher: Send + Sync {
     fn announce(&self, zone: &str, labels: Option<&[u64]>) -> AnnouncedPurge;
 
     /// Hands over a purge of the zone named `zone` that is in effect on this node, and returns at once. `purge` is its
-    /// binary form, which the other nodes decode. Returns `None` if the node has stopped for good, because the server
-    /// is shutting down: the other nodes do not receive the purge.
+    /// binary form, which the other nodes decode. Returns `None` if no node will send it, because the server is shutting
+    /// down, or a reload has removed the cluster.
     ///
     /// The other nodes receive the purge also if both parts of the returned value are dropped.
     fn publish(&self, zone: &str, purge: Vec<u8>, announced: AnnouncedPurge) -> Option<PublishedPurge>;
@@ -65,6 +65,9 @@ pub struct PublisherStatus {
     pub unconfirmed: Vec<UnconfirmedPurge>,
     /// Number of purges of this node without all receipts.
     pub unconfirmed_count: u64,
+    /// Exchange of pages with the other nodes: `active`, `off` (`pages off`), `suspended` (this node may have missed
+    /// purges) or `unavailable` (no connection for pages, or commands fail).
+    pub pages: &'static str,
     /// Names and values of counters since the start of the node.
     pub counters: Vec<(&'static str, u64)>,
 }
@@ -104,16 +107,16 @@ pub struct UnconfirmedPurge {
 pub struct AnnouncedPurge(Option<Box<dyn FnOnce() + Send>>);
 
 impl AnnouncedPurge {
-    /// Creates an announcement that calls `end` when it is dropped.
-    pub fn new(end: impl FnOnce() + Send + 'static) -> Self {
-        Self(Some(Box::new(end)))
+    /// Creates an announcement that calls `on_drop` when it is dropped.
+    pub fn new(on_drop: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(on_drop)))
     }
 }
 
 impl Drop for AnnouncedPurge {
     fn drop(&mut self) {
-        if let Some(end) = self.0.take() {
-            end();
+        if let Some(on_drop) = self.0.take() {
+            on_drop();
         }
     }
 }
@@ -179,7 +182,9 @@ impl std::fmt::Display for PurgeReceipts {
             write!(f, "; no receipt from {} within {ms} ms", missing.join(", "))?;
         }
         if !self.are_nodes_known {
-            f.write_str("; the other nodes are not known, because their list could not be read from Valkey")?;
+            f.write_str(
+                "; the other nodes are not known, because this node has not read their list from Valkey",
+            )?;
         }
         if !self.is_sent {
             f.write_str("; the purge waits for Valkey and is sent to the other nodes later")?;
@@ -225,8 +230,8 @@ mod tests {
         let alone = PurgeReceipts { are_nodes_known: false, is_sent: false, ..receipts(&["a"], &[], 5) };
         assert_eq!(
             alone.to_string(),
-            "applied on 1 node in 5 ms; the other nodes are not known, because their list could not be read from \
-             Valkey; the purge waits for Valkey and is sent to the other nodes later"
+            "applied on 1 node in 5 ms; the other nodes are not known, because this node has not read their list \
+             from Valkey; the purge waits for Valkey and is sent to the other nodes later"
         );
         let both = known.and(alone);
         assert!(!both.are_nodes_known && !both.is_sent);

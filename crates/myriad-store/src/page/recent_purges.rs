@@ -1,16 +1,16 @@
-//! Purges by tag as seen by data that a zone does not store: the parts of pages that belong to one visitor.
+//! Purges by tag or URL, as seen by data that a zone does not store: the parts of pages that belong to one visitor.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-/// Maximum number of labels (hashes of tags) with the number of their last purge.
+/// Maximum number of labels (hashes of tags and URLs) with the number of their last purge.
 const LABELS: usize = 16_384;
 
-/// Numbers of the last purges of a zone, by label of the purged tags.
+/// Numbers of the last purges of a zone, by label of the purged tags and URLs.
 ///
-/// Data from an origin is valid if no purge since the start of its request covers one of its tags. The number of stored
+/// Data from an origin is valid if no purge since the start of its request covers one of its tags or its URL. The number of stored
 /// labels is bounded: if there are too many, all are forgotten, and data that was requested before is no longer valid.
 #[derive(Debug, Default)]
 pub struct RecentPurges {
@@ -32,7 +32,7 @@ impl RecentPurges {
         self.last.load(Ordering::SeqCst)
     }
 
-    /// Records a purge of the tags with these labels. Must be called before the purge is reported as complete.
+    /// Records a purge of the tags and URLs with these labels. Must be called before the purge is reported as complete.
     pub fn note_labels(&self, labels: &[u64]) {
         let mut purged = self.labels.lock();
         let number = self.last() + 1;

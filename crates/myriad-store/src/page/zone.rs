@@ -26,7 +26,7 @@ pub struct PageZone {
     pub purge_results: PurgeResults,
     /// Log of the last purges, and of changes without a purge.
     pub purges: PurgeLog,
-    /// Numbers of the last purges by tag. They show whether parts of pages that are stored for one visitor are still
+    /// Numbers of the last purges by tag or URL. They show whether parts of pages that are stored for one visitor are still
     /// valid.
     pub recent_purges: Arc<RecentPurges>,
     /// Limiter of concurrent fetches of pages into the zone.

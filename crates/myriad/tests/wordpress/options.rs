@@ -99,6 +99,10 @@ fn cluster_of_a_preset_needs_a_secret_and_valid_urls_without_a_password() {
         command(&site, &["--php", "127.0.0.1:9", "--cluster", url, more]).output().expect("a command")
     };
     let errors = stderr(&with("redis://127.0.0.1", "--print"));
+    if !cfg!(feature = "cluster") {
+        assert!(errors.contains("this build has no feature \"cluster\""), "{errors}");
+        return;
+    }
     assert!(errors.contains("cluster.secret: create it on one node"), "{errors}");
     std::fs::write(site.path("cluster.secret"), "0123456789abcdef".repeat(4)).expect("written");
     let owner_only: std::fs::Permissions = std::os::unix::fs::PermissionsExt::from_mode(0o600);
@@ -107,9 +111,6 @@ fn cluster_of_a_preset_needs_a_secret_and_valid_urls_without_a_password() {
     assert!(text.contains("server sentinels://127.0.0.1/main;"), "{text}");
     let checked = stderr(&with("redis://127.0.0.1", "-t"));
     assert!(checked.contains("test is successful"), "{checked}");
-    if !cfg!(feature = "cluster") {
-        return;
-    }
     for (url, why) in [
         ("http://127.0.0.1", "the scheme must be redis://"),
         ("redis://127.0.0.1:0", "the port must be a number from 1 to 65535"),

@@ -3,8 +3,12 @@
 use super::amount::{count, duration};
 use crate::protocol::{ClusterReport, MemberReport};
 
-/// Returns the status of the cluster as lines: number of active nodes, state of this node, counts of purges, and
-/// problems since the start if there were any.
+/// Text for a node that does not know the other nodes.
+const UNKNOWN_NODES: &str =
+    "other nodes are not known, because this node has not read their list from Valkey";
+
+/// Returns the status of the cluster as lines: number of active nodes, state of this node, counts of purges and
+/// pages, and problems since the start if there were any.
 pub fn cluster(report: &ClusterReport) -> Vec<String> {
     let active = report.members.iter().filter(|member| member.state == "active").count() + 1;
     let nodes = report.members.len() + 1;
@@ -20,7 +24,7 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     let activity = if report.nodes_known {
         format!("{active} of {nodes} nodes active")
     } else {
-        "other nodes are not known, because their list could not be read from Valkey".to_owned()
+        UNKNOWN_NODES.to_owned()
     };
     let mut lines = vec![
         format!("cluster {}: {activity}", report.cluster),
@@ -32,6 +36,17 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
             count(report.unconfirmed_count)
         ),
     ];
+    let exchanged = match &*report.pages {
+        "active" => "exchanged",
+        "off" => "not exchanged (pages off)",
+        "suspended" => "not exchanged, because purges of other nodes may be missing",
+        _ => "not exchanged, because Valkey is not reachable or refuses the commands; see the error log",
+    };
+    lines.push(format!(
+        "pages: {exchanged}; {} of other nodes used, {} stored for them",
+        count(report.counters.get("pages_used").copied().unwrap_or_default()),
+        count(report.counters.get("pages_stored").copied().unwrap_or_default())
+    ));
     let problems = [
         ("values_refused", "values that are not authentic"),
         ("everything_expired", "all stored pages became stale"),
@@ -68,6 +83,9 @@ pub fn cluster_nodes(report: &ClusterReport) -> Vec<String> {
             member.address
         ));
     }
+    if !report.nodes_known {
+        lines.push(UNKNOWN_NODES.to_owned());
+    }
     lines
 }
 
@@ -75,9 +93,13 @@ pub fn cluster_nodes(report: &ClusterReport) -> Vec<String> {
 pub fn cluster_purges(report: &ClusterReport) -> Vec<String> {
     let line = |purge: &crate::protocol::UnconfirmedPurgeReport| {
         let zone = if purge.zone.is_empty() { "all zones" } else { &purge.zone };
-        let record = purge.record.as_deref().unwrap_or("not in the log");
-        let missing = purge.missing.join(", ");
-        format!("{:>9} ago  {record:<16}  {zone:<12}  no receipt from {missing}", duration(purge.age_ms))
+        let record = purge.record.as_deref().unwrap_or("-");
+        let state = match (&purge.record, purge.missing.as_slice()) {
+            (None, _) => "not sent yet".to_owned(),
+            (Some(_), []) => "not saved yet on this node".to_owned(),
+            (Some(_), missing) => format!("no receipt from {}", missing.join(", ")),
+        };
+        format!("{:>9} ago  {record:<16}  {zone:<12}  {state}", duration(purge.age_ms))
     };
     report.unconfirmed.iter().map(line).collect()
 }
@@ -112,6 +134,7 @@ mod tests {
                 missing: vec!["web3".into()],
             }],
             unconfirmed_count: 1,
+            pages: "suspended".into(),
             counters: [("purges_sent".to_owned(), 9), ("partitions".to_owned(), 1)].into(),
         }
     }
@@ -122,7 +145,9 @@ mod tests {
         assert_eq!(lines[0], "cluster shop: 2 of 3 nodes active");
         assert!(lines[1].starts_with("this node web1: connected, up to date "), "{}", lines[1]);
         assert_eq!(lines[2], "purges: 9 sent, 0 received, 1 without all receipts");
-        assert_eq!(lines[3], "since the start: partitions: 1");
+        let pages = "not exchanged, because purges of other nodes may be missing";
+        assert_eq!(lines[3], format!("pages: {pages}; 0 of other nodes used, 0 stored for them"));
+        assert_eq!(lines[4], "since the start: partitions: 1");
     }
 
     #[test]
