@@ -3,11 +3,11 @@
 
     bench/cluster.py [--purges 10000] [--cold 1000] [--binary FILE]
 
-Cold pages: all nodes are asked for the same pages at the same time. Each page must be fetched once, and all nodes must send the same content.
+Cold pages: the same pages are requested from all nodes at the same time. Each page must be fetched once, and all nodes must send the same content.
 
 Purges: before each purge, all nodes have the page in their cache, and its content changes. The purge is sent to the nodes in turn. Its time is
-that of the whole request, whose response names the nodes that have confirmed it. Then all nodes are asked for the page: a hit with the
-old content, its own or that of another node, is a lost purge.
+that of the whole request, whose response names the nodes that have confirmed it. Then the page is requested from all nodes: a hit with the
+old content, stored by this or another node, is a lost purge.
 
 The exit status is 1 if a page is fetched more than once, if a purge is lost or unconfirmed, if another request fails, or if the median or the
 99th percentile of the purges exceeds its limit.
