@@ -286,6 +286,22 @@ fn concurrently_changed_options_are_all_stored() {
     }
 }
 
+/// The lock of a value in APCu expires while its process waits for a processor, and another process changes the value.
+#[test]
+fn change_with_an_expired_lock_is_repeated() {
+    let classes = workspace().join("wordpress/object-cache/myriad-object-cache").display().to_string();
+    let script = format!(
+        "define('ABSPATH', '/'); require '{classes}/interface-myriad-object-cache-store.php'; \
+         require '{classes}/class-myriad-object-cache-apcu.php'; apcu_store('k', 'old', 60); $calls = 0; \
+         (new Myriad_Object_Cache_APCu())->change('k', 60, function ($value) use (&$calls) {{ \
+             if (0 === $calls++) {{ apcu_delete('k:lock'); apcu_store('k', 'other', 60); }} \
+             return $value . ' changed'; }}); \
+         echo apcu_fetch('k'), ', ', $calls, ' calls, ', apcu_exists('k:lock') ? 'locked' : 'free';"
+    );
+    let output = Command::new("php").args(["-d", "apc.enable_cli=1", "-r", &script]).output();
+    assert_eq!(String::from_utf8_lossy(&output.expect("php starts").stdout), "other changed, 2 calls, free");
+}
+
 /// Sites of a network, and two sites with one server.
 #[test]
 fn sites_see_nothing_of_each_other() {

@@ -21,6 +21,11 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	const TRIES = 200;
 
 	/**
+	 * TTL of the lock of a value, in seconds. A process that dies keeps its lock for this time, and changes of others delete the value.
+	 */
+	const LOCK_TTL = 5;
+
+	/**
 	 * Returns values.
 	 *
 	 * @param string[] $keys Keys.
@@ -113,21 +118,26 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	 *              nothing was changed.
 	 */
 	public function change( $key, $ttl, $change ) {
+		$lock  = $key . ':lock';
+		$token = random_int( 1, PHP_INT_MAX );
 		for ( $try = 0; $try < self::TRIES; $try++ ) {
-			// The lock of a dead process expires after a second.
-			if ( ! apcu_add( $key . ':lock', 1, 1 ) ) {
+			if ( ! apcu_add( $lock, $token, self::LOCK_TTL ) ) {
 				usleep( 500 );
 				continue;
 			}
 			$is_there = false;
 			$before   = apcu_fetch( $key, $is_there );
 			$after    = $change( $is_there ? $before : null );
+			if ( apcu_fetch( $lock ) !== $token ) {
+				// The lock has expired while this process waited for a processor, and others may have changed the value.
+				continue;
+			}
 			if ( null === $after ) {
 				apcu_delete( $key );
 			} elseif ( ! $is_there || $after !== $before ) {
-				$this->set( array( $key => $after ), null === $ttl ? self::left( $key, $key . ':lock' ) : $ttl );
+				$this->set( array( $key => $after ), null === $ttl ? self::left( $key, $lock ) : $ttl );
 			}
-			apcu_delete( $key . ':lock' );
+			apcu_delete( $lock );
 			return true;
 		}
 		return false;
