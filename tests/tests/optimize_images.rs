@@ -113,6 +113,8 @@ fn changed_file_never_gets_the_copy_of_its_predecessor() {
     let before = copied(&server);
     let changed = photograph(20);
     fs::write(server.path("html/images/i.jpg"), &changed).expect("written");
+    // Information about files is cached for one second.
+    wait_for("the changed file", || browser(&server).body == changed);
     let after = copied(&server);
     assert_ne!(after.body, before.body);
     fs::write(server.path("html/images/i.jpg"), "no image").expect("written");
