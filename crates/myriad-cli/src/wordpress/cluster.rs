@@ -16,6 +16,8 @@ const NAME: &str = "myriad";
 const SECRET: &str = "cluster.secret";
 /// Name of the file in the prefix with the user name for Valkey; optional.
 const USERNAME: &str = "cluster.username";
+/// Name of the file in the prefix with the name of this node; optional.
+const NODE: &str = "cluster.node";
 /// Name of the file in the prefix with the password of Valkey; optional.
 const PASSWORD: &str = "cluster.password";
 
@@ -51,7 +53,7 @@ fn check(_: &str) -> Result<(), String> {
 /// password for Valkey are in files, if these exist, because other users of the machine can read command lines.
 ///
 /// # Errors
-/// Returns an error text if the file with the secret is missing, or the file with the user name has no valid content.
+/// Returns an error text if the file with the secret is missing, or a file with a name has no valid content.
 pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String> {
     if servers.is_empty() {
         return Ok(String::new());
@@ -67,8 +69,12 @@ pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String>
     for server in servers {
         lines.push(format!("    server {};", quoted(Path::new(server))?));
     }
-    if let Some(name) = username(&prefix.join(USERNAME))? {
-        lines.push(format!("    username {};", quoted(Path::new(&name))?));
+    for (line, file, what) in
+        [("username", USERNAME, "the user name for Valkey"), ("node", NODE, "the name of the node")]
+    {
+        if let Some(name) = read_name(&prefix.join(file), what)? {
+            lines.push(format!("    {line} {};", quoted(Path::new(&name))?));
+        }
     }
     if password.exists() {
         lines.push(format!("    password_file {};", quoted(&password)?));
@@ -78,8 +84,8 @@ pub(super) fn block(servers: &[String], prefix: &Path) -> Result<String, String>
     Ok(lines.join("\n    "))
 }
 
-/// Reads a file with a user name for Valkey, without leading and trailing white space; `None` if the file does not exist.
-fn username(file: &Path) -> Result<Option<String>, String> {
+/// Reads a file with the name of `what`, without leading and trailing white space; `None` if the file does not exist.
+fn read_name(file: &Path, what: &str) -> Result<Option<String>, String> {
     let read = std::fs::read_to_string(file);
     let name = read.as_deref().unwrap_or_default().trim();
     let why = match &read {
@@ -87,14 +93,11 @@ fn username(file: &Path) -> Result<Option<String>, String> {
         Err(error) => error.to_string(),
         Ok(_) if name.is_empty() => "it is empty".to_owned(),
         Ok(_) if name.contains(|c: char| c == '$' || c.is_whitespace() || c.is_control()) => {
-            "a user name must not contain white space, control characters or `$`".to_owned()
+            "a name must not contain white space, control characters or `$`".to_owned()
         }
         Ok(_) => return Ok(Some(name.to_owned())),
     };
-    Err(format!(
-        "wordpress: --cluster: the user name for Valkey cannot be read from {}: {why}",
-        file.display()
-    ))
+    Err(format!("wordpress: --cluster: {what} cannot be read from {}: {why}", file.display()))
 }
 
 #[cfg(test)]
@@ -135,10 +138,14 @@ mod tests {
         assert!(block(&servers, &folder).expect("a block").contains("password_file"));
         std::fs::write(folder.join(USERNAME), " shop \n").expect("written");
         assert!(block(&servers, &folder).expect("a block").contains("    username shop;\n"));
-        for (content, why) in [("\n", "it is empty"), ("shop\nword", "must not contain white space")] {
-            std::fs::write(folder.join(USERNAME), content).expect("written");
-            let error = block(&servers, &folder).expect_err("no user name");
-            assert!(error.contains("cluster.username: ") && error.contains(why), "{error}");
+        std::fs::write(folder.join(NODE), "web2\n").expect("written");
+        assert!(block(&servers, &folder).expect("a block").contains("    node web2;\n"));
+        for file in [NODE, USERNAME] {
+            for (content, why) in [("\n", "it is empty"), ("shop\nword", "must not contain white space")] {
+                std::fs::write(folder.join(file), content).expect("written");
+                let error = block(&servers, &folder).expect_err("no name");
+                assert!(error.contains(&format!("{file}: ")) && error.contains(why), "{error}");
+            }
         }
         std::fs::remove_dir_all(&folder).expect("removed");
     }
