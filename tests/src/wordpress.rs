@@ -182,10 +182,14 @@ impl WordPress {
     /// Starts a server like [`WordPress::serve`], with the plugin installed as a must-use plugin.
     pub fn serve_with_plugin(&self) -> Server {
         let place = Place::new();
-        let php = self.php().display().to_string();
-        let mut command = self.command(&place, &php);
+        self.install_plugin(&place);
+        self.serve_with_php(place, &self.php().display().to_string())
+    }
+
+    /// Installs the plugin as a must-use plugin, for servers whose prefix is the folder of `place`.
+    pub fn install_plugin(&self, place: &Place) {
+        let mut command = self.command(place, &self.php().display().to_string());
         run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
-        self.serve_with_php(place, &php)
     }
 
     /// Starts a server like [`WordPress::serve_with_plugin`], with the preset that `change` returns for the original
@@ -197,10 +201,8 @@ impl WordPress {
     /// Starts a server like [`WordPress::serve_plugin_changed`], with further settings (`NAME=VALUE`).
     pub fn serve_plugin_set(&self, settings: &[&str], change: impl FnOnce(String) -> String) -> Server {
         let place = Place::new();
-        let php = self.php().display().to_string();
-        let mut command = self.command(&place, &php);
-        run(command.args(["--install-plugin", "--must-use"]), "--install-plugin");
-        self.serve_changed_set(place, &php, settings, change)
+        self.install_plugin(&place);
+        self.serve_changed_set(place, &self.php().display().to_string(), settings, change)
     }
 
     /// Runs PHP code in WordPress from the command line as the administrator; returns its output, and panics if it

@@ -1,6 +1,7 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
 mod pages;
+mod wordpress;
 
 use std::fs;
 use std::io::{Read, Write};
@@ -140,15 +141,20 @@ fn start_at(server: &str, origin: &Origin, name: &str, more: &str, secret: &str)
     place.set("VALKEY", server);
     place.set("ORIGIN", &origin.address);
     for (file, text) in [("secret", secret), ("password", PASSWORD), ("sentinel", SENTINEL_PASSWORD)] {
-        place.write(file, text);
-        let file = place.path(file);
-        fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("permissions");
-        // The workers run as this user if the tests run as root.
-        let _ = chown(&file, Some(65534), None);
+        write_for_workers(&place, file, text);
     }
     let node = Server::start(place, &configuration(name, more, "cluster=off"));
     node.wait_for_recoveries(1);
     node
+}
+
+/// Writes a file that only the workers may read.
+fn write_for_workers(place: &Place, name: &str, text: &str) {
+    place.write(name, text);
+    let file = place.path(name);
+    fs::set_permissions(&file, PermissionsExt::from_mode(0o600)).expect("permissions");
+    // The workers run as this user if the tests run as root.
+    let _ = chown(&file, Some(65534), None);
 }
 
 /// Returns the configuration of a node. `more` is added to the cluster's block; `own` to the zone of `/own`. Without
@@ -182,8 +188,13 @@ fn start_nodes(redis: &Redis, origin: &Origin, count: usize, more: &str) -> Vec<
 }
 
 fn cluster_command(node: &Server, arguments: &[&str]) -> String {
+    run_command(node, &[arguments, &["-c", "myriad.conf"]].concat())
+}
+
+/// Runs a command with the prefix of a node; returns its output and its messages.
+fn run_command(node: &Server, arguments: &[&str]) -> String {
     let mut command = Command::new(binary());
-    command.arg(arguments[0]).args(&arguments[1..]).args(["-c", "myriad.conf", "-p"]).arg(node.folder());
+    command.args(arguments).arg("-p").arg(node.folder());
     let output = command.output().expect("myriad starts");
     String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
 }

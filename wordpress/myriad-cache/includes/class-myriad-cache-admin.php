@@ -177,12 +177,14 @@ class Myriad_Cache_Admin {
 		}
 		$last = get_option( Myriad_Cache_Queue::LAST );
 		if ( is_array( $last ) && isset( $last['time'], $last['pages'], $last['error'] ) ) {
-			$state[ __( 'Last purge', 'myriad-cache' ) ] = '' !== $last['error'] ? $last['error'] : sprintf(
+			$text = sprintf(
 				/* translators: 1: number of pages, 2: how long ago, such as "5 minutes". */
 				_n( '%1$s page, %2$s ago', '%1$s pages, %2$s ago', (int) $last['pages'], 'myriad-cache' ),
 				number_format_i18n( (int) $last['pages'] ),
 				human_time_diff( (int) $last['time'] )
 			);
+
+			$state[ __( 'Last purge', 'myriad-cache' ) ] = '' !== $last['error'] ? $last['error'] : Myriad_Cache_Queue::with_receipts( $text, self::receipts() );
 		}
 		if ( get_option( Myriad_Cache_Queue::PENDING ) ) {
 			$state[ __( 'Pending purges', 'myriad-cache' ) ] = __( 'Some changes could not be sent. They are sent as soon as Myriad responds.', 'myriad-cache' );
@@ -214,7 +216,18 @@ class Myriad_Cache_Admin {
 			return __( 'The purge failed. The settings of Myriad Cache show the reason.', 'myriad-cache' );
 		}
 		/* translators: %s: number of pages. */
-		return sprintf( _n( '%s page was purged.', '%s pages were purged.', absint( $count ), 'myriad-cache' ), number_format_i18n( absint( $count ) ) );
+		$text = sprintf( _n( '%s page was purged.', '%s pages were purged.', absint( $count ), 'myriad-cache' ), number_format_i18n( absint( $count ) ) );
+		return Myriad_Cache_Queue::with_receipts( $text, self::receipts() );
+	}
+
+	/**
+	 * Returns the nodes of a cluster that have confirmed the last purge; empty without a cluster.
+	 *
+	 * @return string
+	 */
+	private static function receipts() {
+		$last = get_option( Myriad_Cache_Queue::LAST );
+		return isset( $last['receipts'] ) ? (string) $last['receipts'] : '';
 	}
 
 	/**

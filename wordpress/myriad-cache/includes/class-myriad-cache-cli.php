@@ -55,7 +55,8 @@ class Myriad_Cache_CLI {
 			WP_CLI::error( $told->get_error_message() );
 		}
 		/* translators: %s: number of pages. */
-		WP_CLI::success( sprintf( _n( '%s page was purged.', '%s pages were purged.', $told['pages'], 'myriad-cache' ), number_format_i18n( $told['pages'] ) ) );
+		$text = sprintf( _n( '%s page was purged.', '%s pages were purged.', $told['pages'], 'myriad-cache' ), number_format_i18n( $told['pages'] ) );
+		WP_CLI::success( Myriad_Cache_Queue::with_receipts( $text, $told['receipts'] ) );
 	}
 
 	/**

@@ -304,7 +304,8 @@ class Myriad_Cache_Queue {
 	/**
 	 * Purges all collected tags and addresses.
 	 *
-	 * @return array|WP_Error Result: `pages`, the number of purged pages.
+	 * @return array|WP_Error Result: `pages`, the number of purged pages, and `receipts`, the nodes of a cluster that have confirmed the purge
+	 *                        (empty without a cluster).
 	 */
 	public static function flush() {
 		$pending = get_option( self::PENDING );
@@ -315,7 +316,10 @@ class Myriad_Cache_Queue {
 		self::$is_hard = self::$is_hard || ! empty( $pending['hard'] );
 		self::$is_zone = self::$is_zone || ! empty( $pending['zone'] );
 		if ( ! $tags && ! $urls ) {
-			return array( 'pages' => 0 );
+			return array(
+				'pages'    => 0,
+				'receipts' => '',
+			);
 		}
 		$told = self::send( $tags, $urls );
 
@@ -382,11 +386,31 @@ class Myriad_Cache_Queue {
 		if ( is_wp_error( $told ) ) {
 			return $told;
 		}
-		$pages = 0;
-		foreach ( isset( $told['purges'] ) ? (array) $told['purges'] : array() as $purge ) {
+		$purges = isset( $told['purges'] ) ? (array) $told['purges'] : array();
+		$pages  = 0;
+		foreach ( $purges as $purge ) {
 			$pages += isset( $purge['purged'] ) ? (int) $purge['purged'] : 0;
 		}
-		return array( 'pages' => $pages );
+		return array(
+			'pages'    => $pages,
+			'receipts' => self::receipts( $purges ),
+		);
+	}
+
+	/**
+	 * Returns the receipts of the nodes of a cluster for purges that were sent together, such as "applied on 3 of 3 nodes in 4 ms".
+	 *
+	 * @param array[] $purges Results of the purges.
+	 * @return string Receipts of the purge with the fewest; empty without a cluster.
+	 */
+	private static function receipts( $purges ) {
+		$fewest = array();
+		foreach ( array_column( $purges, 'cluster' ) as $receipts ) {
+			if ( isset( $receipts['applied'], $receipts['text'] ) && ( ! $fewest || count( $receipts['applied'] ) < count( $fewest['applied'] ) ) ) {
+				$fewest = $receipts;
+			}
+		}
+		return $fewest ? sanitize_text_field( $fewest['text'] ) : '';
 	}
 
 	/**
@@ -399,9 +423,10 @@ class Myriad_Cache_Queue {
 	 */
 	private static function keep( $result, $tags, $urls, $was_pending ) {
 		$last = array(
-			'time'  => time(),
-			'pages' => is_wp_error( $result ) ? 0 : $result['pages'],
-			'error' => is_wp_error( $result ) ? $result->get_error_message() : '',
+			'time'     => time(),
+			'pages'    => is_wp_error( $result ) ? 0 : $result['pages'],
+			'error'    => is_wp_error( $result ) ? $result->get_error_message() : '',
+			'receipts' => is_wp_error( $result ) ? '' : $result['receipts'],
 		);
 		update_option( self::LAST, $last, false );
 		if ( is_wp_error( $result ) && 'myriad_cache_unconnected' !== $result->get_error_code() ) {
@@ -416,6 +441,17 @@ class Myriad_Cache_Queue {
 		} elseif ( $was_pending ) {
 			delete_option( self::PENDING );
 		}
+	}
+
+	/**
+	 * Adds the receipts of the nodes of a cluster to the text about a purge.
+	 *
+	 * @param string $text     Text.
+	 * @param string $receipts Receipts; empty without a cluster.
+	 * @return string
+	 */
+	public static function with_receipts( $text, $receipts ) {
+		return '' === $receipts ? $text : $text . ' (' . $receipts . ')';
 	}
 
 	/**
