@@ -1,4 +1,5 @@
-//! `scripts/up`, which is `make up` after the build: it serves a WordPress, and removes everything when it stops.
+//! `scripts/up` and `scripts/cluster`, which are `make up` and `make cluster` after the build: they serve a WordPress, and leave nothing running
+//! when they stop.
 
 use std::fs::{self, File};
 use std::os::unix::process::CommandExt;
@@ -15,13 +16,13 @@ struct Up {
 }
 
 impl Up {
-    fn start(place: Place) -> Self {
+    fn start(script: &str, place: Place) -> Self {
         let output = File::create(place.path("output")).expect("output");
         let errors = output.try_clone().expect("output");
-        let mut command = Command::new(workspace().join("scripts/up"));
+        let mut command = Command::new(workspace().join("scripts").join(script));
         command.env("PORT", place.port.to_string()).env("SITE", place.path("site")).env("MYRIAD", binary());
         command.stdin(Stdio::null()).stdout(output).stderr(errors).process_group(0);
-        Self { child: command.spawn().expect("scripts/up starts"), place }
+        Self { child: command.spawn().expect("the script starts"), place }
     }
 
     fn said(&self) -> String {
@@ -30,9 +31,9 @@ impl Up {
 
     fn wait_until_ready(&mut self) {
         // It installs a complete WordPress.
-        wait_patiently_for("scripts/up", Duration::from_mins(5), || {
+        wait_patiently_for("the script", Duration::from_mins(5), || {
             let ended = self.child.try_wait().expect("wait");
-            assert!(ended.is_none(), "scripts/up ended:\n{}", self.said());
+            assert!(ended.is_none(), "the script has exited:\n{}", self.said());
             self.said().contains("Ctrl-C stops all processes")
         });
     }
@@ -50,6 +51,16 @@ impl Up {
         let answer = Client::connect(port).fetch(&Request::get("/").host(&format!("localhost:{port}")));
         assert_eq!(answer.status, 200, "{}", answer.text());
         answer.cache().to_owned()
+    }
+
+    /// Stops the script, and checks that these processes have exited.
+    fn stop(&mut self, started: &[u32]) {
+        signal(self.child.id(), Signal::TERM);
+        assert!(self.child.wait().expect("the end").success(), "{}", self.said());
+        assert!(self.said().ends_with("stopped\n"), "{}", self.said());
+        for pid in started {
+            assert!(!is_alive(*pid), "process {pid} has not exited:\n{}", self.said());
+        }
     }
 
     fn pid(&self, file: &str) -> u32 {
@@ -73,19 +84,14 @@ fn sockets_in(folder: &Path) -> Vec<String> {
 
 #[test]
 fn up_serves_a_wordpress_and_leaves_nothing_running() {
-    let mut up = Up::start(Place::new());
+    let mut up = Up::start("up", Place::new());
     up.wait_until_ready();
     assert_eq!(up.home(), "MISS");
     assert_eq!(up.home(), "HIT");
 
     let started = ["site/run/db.pid", "site/run/php.pid", "site/myriad/myriad.pid"].map(|file| up.pid(file));
     assert!(started.into_iter().all(is_alive));
-    signal(up.child.id(), Signal::TERM);
-    assert!(up.child.wait().expect("the end").success(), "{}", up.said());
-    assert!(up.said().ends_with("stopped\n"), "{}", up.said());
-    for pid in started {
-        assert!(!is_alive(pid), "process {pid} has not exited:\n{}", up.said());
-    }
+    up.stop(&started);
     assert_eq!(sockets_in(&up.place.path("site/run")), [""; 0]);
     assert!(!up.place.path("site/myriad/myriad.pid").exists());
 }
@@ -94,10 +100,38 @@ fn up_serves_a_wordpress_and_leaves_nothing_running() {
 fn a_port_in_use_is_not_taken() {
     let place = Place::new();
     let _taken = std::net::TcpListener::bind(("127.0.0.1", place.port)).expect("the port");
-    let mut up = Up::start(place);
+    let mut up = Up::start("up", place);
     up.wait_until_ready();
     let (taken, used) = (up.place.port, up.port());
     assert_ne!(used, taken);
     assert!(up.said().contains(&format!("port {taken} is taken: using {used}")), "{}", up.said());
     assert_eq!(up.home(), "MISS");
+}
+
+#[test]
+fn cluster_serves_a_wordpress_from_three_nodes() {
+    let mut up = Up::start("cluster", Place::new());
+    up.wait_until_ready();
+    let nodes = ["web1", "web2", "web3"].map(|name| up.place.path(&format!("site/cluster/{name}")));
+    let command = |arguments: &[&str], number: usize| {
+        let output = Command::new(binary()).args(arguments).arg("-p").arg(&nodes[number]).output();
+        String::from_utf8(output.expect("myriad starts").stdout).expect("text")
+    };
+    wait_patiently_for("all nodes", Duration::from_mins(1), || {
+        (0..3).all(|number| command(&["cluster", "status"], number).contains("3 of 3 nodes active"))
+    });
+    // The balancer sends one request to each node.
+    for _ in 0..3 {
+        up.home();
+    }
+    assert_eq!([up.home(), up.home(), up.home()], ["HIT", "HIT", "HIT"]);
+    let purge = command(&["purge", "--all"], 1);
+    assert!(purge.contains("applied on 3 of 3 nodes"), "{purge}");
+    let pids = ["web1", "web2", "web3"].map(|name| up.pid(&format!("site/cluster/{name}/myriad.pid")));
+    signal(pids[2], Signal::TERM);
+    wait_patiently_for("the stop of a node", Duration::from_mins(1), || !is_alive(pids[2]));
+    for _ in 0..3 {
+        up.home(); // the other nodes respond
+    }
+    up.stop(&pids);
 }
