@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up try-freshness try-leaks try-optimizer try-shop build cluster-simulation dashboard profile dist static deb rpm site test-container test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation dashboard profile dist static deb rpm site test-container test-kubernetes test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -58,6 +58,13 @@ test-package: ## test the package in minimal Debian 12 and 13 roots: install, HT
 	MYRIAD_COMPRESSION=none MYRIAD_VERSION=999 CARGO="$(CARGO)" packaging/build-deb target/packages/test/myriad
 	packaging/test-package target/packages/myriad_[0-8]*.deb target/packages/myriad_999_*.deb
 
+test-kubernetes: ## validate the Kubernetes manifest against the schemas of Kubernetes, and its configuration with Myriad
+	@$(NEEDS_CARGO)
+	@scripts/install-packages kubernetes
+	$(CARGO) build --package myriad
+	python3 -m venv target/kubernetes && target/kubernetes/bin/pip install --quiet kubernetes-validate==1.37.0
+	target/kubernetes/bin/python packaging/test-kubernetes target/debug/myriad
+
 test-machine: ## test the package in Debian 12 and 13 virtual machines: systemd, AppArmor, WordPress, 50,000 connections, reboot (as root)
 	@$(NEEDS_CARGO)
 	@scripts/install-packages package machine up
@@ -93,6 +100,12 @@ up: ## run WordPress with Myriad on localhost:8080 (PORT=..., SITE=...)
 	@command -v cc >/dev/null || scripts/install-packages up
 	@scripts/install-packages up & packages=$$!; $(CARGO) build --profile demo --package myriad --no-default-features --features $(UP_FEATURES); built=$$?; wait $$packages && exit $$built
 	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) MYRIAD=target/demo/myriad scripts/up
+
+cluster: ## run WordPress with three nodes of Myriad behind HAProxy, and Redis, on localhost:8080 (PORT=..., SITE=...)
+	@$(NEEDS_CARGO)
+	@scripts/install-packages up cluster
+	@$(CARGO) build --profile demo --package myriad --no-default-features --features $(UP_FEATURES),cluster
+	@PORT=$(or $(PORT),8080) SITE=$(or $(SITE),.site) MYRIAD=target/demo/myriad scripts/cluster
 
 # Folders for try-shop: WordPress, its plugins `woocommerce` and `elementor`, and its themes.
 CORE = $(SITE)/core
