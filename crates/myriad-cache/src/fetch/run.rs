@@ -120,8 +120,20 @@ async fn search_cluster(job: FetchJob) -> Option<FetchJob> {
         }
         Some(ClusterPageResult::Fetch(lease)) => {
             goal.lease = lease;
-            let Some(admission) = held.cache.zone.fetches.begin_or_queue() else {
-                reject_fetch(&exchange.request, &held.cache, writer, reporter);
+            let fetches = &held.cache.zone.fetches;
+            let admission = match reporter {
+                Some(_) => fetches.begin_or_queue(),
+                // Background refreshes do not queue.
+                None => fetches.try_begin().map(FetchAdmission::Now),
+            };
+            let Some(admission) = admission else {
+                if reporter.is_some() {
+                    reject_fetch(&exchange.request, &held.cache, writer, reporter);
+                } else {
+                    // Clients that wait claim the page again, and one of them fetches it.
+                    let what = format_args!("too many fetches of the zone: the stale page remains stored");
+                    exchange.request.log(LogLevel::Info, what);
+                }
                 return None;
             };
             Some(FetchJob { exchange, held, writer, request, admission, target, reporter, permit, goal })
