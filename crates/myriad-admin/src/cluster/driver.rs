@@ -116,7 +116,7 @@ pub(super) async fn drive(
         is_stopped: false,
         status_due: 0,
     };
-    driver.resources.zones.pages().forget_positions();
+    driver.resources.zones.pages().open();
     driver.connect();
     loop {
         while let Some(action) = driver.node.next_action() {

@@ -14,13 +14,12 @@ use myriad_cluster::node::{
 };
 use myriad_cluster::record::{ClusterSecret, NameError, NodeName, StartId};
 use myriad_log::{ErrorLog, LogLevel};
-use myriad_store::page::PageZone;
+use myriad_store::page::{AnnouncedPurge, PageZone};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::driver::{DriverResources, drive};
 use super::input::{Input, clock_ms};
 use super::options::ClusterOptions;
-use super::pages::SharedPages;
 use super::position_file::{PositionFile, StoredPosition};
 use super::publisher::NodeHandle;
 use super::settings::PartitionPolicy;
@@ -121,9 +120,8 @@ impl NodeThread {
         self.handle.clone()
     }
 
-    /// Notes that these zones join, in which purges may have been executed before.
-    pub(super) fn note_gap(&self, added: &[Arc<PageZone>], pages: &Arc<SharedPages>) {
-        let announced = added.iter().map(|zone| pages.announce_gap(zone.zone.name())).collect();
+    /// Notes that purges may have been executed in zones that were not sent ([`ClusterZones::announce_gap`]).
+    pub(super) fn note_gap(&self, announced: Vec<AnnouncedPurge>) {
         // Fails if the thread has panicked.
         let _ = self.handle.inputs.send(Input::Gap(announced));
     }

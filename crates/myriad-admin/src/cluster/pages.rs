@@ -61,6 +61,8 @@ struct PagesState {
     link: Option<PageLink>,
     gates: HashMap<String, PageGate>,
     rule: PageRule,
+    /// True if the node stops: no page is exchanged, because purges are in effect that are not sent.
+    is_closed: bool,
     /// Senders of the requests that wait for the release of a lease, by the name of the page.
     waiting: HashMap<String, Vec<oneshot::Sender<bool>>>,
     /// No page is searched before this time, because a command has failed.
@@ -112,6 +114,9 @@ impl SharedPages {
     /// Changes the rule for pages of other nodes ([`PageGate::set_rule`]).
     pub(super) fn set_rule(&self, rule: PageRule, passed: &[RecordTag]) {
         let mut state = self.state.lock();
+        if state.is_closed {
+            return;
+        }
         state.rule = rule;
         state.gates.values_mut().for_each(|gate| gate.set_rule(rule, passed));
     }
@@ -138,9 +143,19 @@ impl SharedPages {
         self.announcement(zone)
     }
 
-    /// Forgets the positions of an earlier node. To be called before a node starts.
-    pub(super) fn forget_positions(&self) {
+    /// Prepares the exchange of pages by another node: forgets the positions of an earlier one.
+    pub(super) fn open(&self) {
+        self.forget_positions(false);
+    }
+
+    /// Exchanges no pages until [`Self::open`]. To be called before purges are refused.
+    pub(super) fn close(&self) {
+        self.forget_positions(true);
+    }
+
+    fn forget_positions(&self, is_closed: bool) {
         let mut state = self.state.lock();
+        state.is_closed = is_closed;
         state.rule = PageRule::default();
         state.gates.values_mut().for_each(PageGate::forget_positions);
     }

@@ -109,6 +109,7 @@ impl ClusterPublisher {
 
     /// Refuses purges from now on. A node that runs has received all earlier ones; otherwise, those that wait are dropped.
     pub(super) fn close(&self) {
+        self.pages.close();
         self.state.lock().node = CurrentNode::Closed;
     }
 

@@ -79,11 +79,13 @@ impl RunningCluster {
         let added = self.zones.add(&zones, self.node.is_some());
         let mut first = None;
         if let Some(node) = &self.node {
-            node.note_gap(&added, self.zones.pages());
             self.include(&added);
+            let announced = self.zones.announce_gap(&added);
             for zone in &added {
                 block_on(self.zones.expire_missed(zone, log));
             }
+            // Last, so that the next record is after all purges of the zones.
+            node.note_gap(announced);
         } else if let PreparedChange::Start(node) = &node {
             // No zone has taken part: the new node compares its zones with those of the position file.
             self.publisher.prepare(node.handle());

@@ -80,7 +80,11 @@ pub(super) async fn run_zone_tasks(
         }
         if clock_ms() >= expire_again_at {
             expire_again_at = clock_ms() + EXPIRE_AGAIN_MS;
-            zones.expire_again(&log).await;
+            let expired = zones.expire_again(&log).await;
+            if !expired.is_empty() {
+                // The next record is after this. Fails if the node has stopped.
+                let _ = inputs.send(Input::Gap(zones.announce_gap(&expired)));
+            }
         }
         if readiness.is_some() {
             start_state.set_ready();

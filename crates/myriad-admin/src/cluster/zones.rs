@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 use myriad_cluster::record::ClusterPurge;
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_policy::PurgeTarget;
-use myriad_store::page::PageZone;
+use myriad_store::page::{AnnouncedPurge, PageZone};
 use parking_lot::Mutex;
 
 use super::pages::SharedPages;
@@ -54,6 +54,11 @@ impl ClusterZones {
     /// Returns the pages that the nodes of the cluster fetch for each other.
     pub(super) fn pages(&self) -> &Arc<SharedPages> {
         &self.pages
+    }
+
+    /// Announces that purges may have been executed in these zones that were not sent.
+    pub(super) fn announce_gap(&self, zones: &[Arc<PageZone>]) -> Vec<AnnouncedPurge> {
+        zones.iter().map(|zone| self.pages.announce_gap(zone.zone.name())).collect()
     }
 
     /// Returns all zones.
@@ -129,7 +134,8 @@ impl ClusterZones {
     }
 
     /// Makes the pages stale that could not be made stale durably, and forgets zones that no longer belong to the cluster.
-    pub(super) async fn expire_again(&self, log: &ErrorLog) {
+    /// Returns the zones whose pages became stale.
+    pub(super) async fn expire_again(&self, log: &ErrorLog) -> Vec<Arc<PageZone>> {
         let zones = self.all();
         let unexpired = {
             let mut unexpired = self.unexpired.lock();
@@ -139,6 +145,7 @@ impl ClusterZones {
         for zone in &unexpired {
             self.expire_missed(zone, log).await;
         }
+        unexpired
     }
 
     /// Executes a purge; `None`, or one that fails, invalidates all pages of the zone. Returns false if it is in effect, but

@@ -130,7 +130,9 @@ impl ClusterNode {
             let batch = self.next_batch();
             if let Some(contents) = self.queue.begin_repetition(batch) {
                 // Pages that were fetched at the newest record become stale; the next record is after the repetition.
-                self.is_off_chain |= matches!(contents, BatchContents::Everything(_));
+                if matches!(contents, BatchContents::Everything(_)) {
+                    self.leave_chain();
+                }
                 self.actions.push_back(contents.into_action(batch));
             }
         }
@@ -198,7 +200,7 @@ impl ClusterNode {
         let writer = self.settings.node.clone();
         let record = LogRecord { id, predecessor, writer, contents: RecordContents::Purges(purges) };
         let (bytes, tag) = record.encode(&self.settings.secret);
-        self.append = Some(UnconfirmedAppend { record, tag });
+        self.append = Some(UnconfirmedAppend { record, tag, is_outdated: false });
         let max_records = self.settings.timings.max_log_records;
         self.send(
             CommandKind::Append,
@@ -209,16 +211,16 @@ impl ClusterNode {
 
     /// Handles the confirmation of an append.
     pub(super) fn handle_appended(&mut self, now: ClockMs) {
-        let Some(UnconfirmedAppend { record, tag }) = self.append.take() else { return };
+        let Some(UnconfirmedAppend { record, tag, is_outdated }) = self.append.take() else { return };
         self.counters.records_appended += 1;
         self.lost_races = 0;
         if self.link == LinkState::Founding {
-            self.confirm_first_record(&record, tag, now);
+            self.confirm_first_record(&record, tag, is_outdated, now);
         } else if self.link == LinkState::Following && self.history.position() == Some(record.predecessor) {
             // The record follows the newest entry, which this node has read; so nothing lies between.
             self.tail = Some(LogTail { id: record.id, end: tag.0.to_vec() });
             self.accept(&record, tag, now);
-            self.is_off_chain = false;
+            self.is_off_chain &= is_outdated;
         }
         // In other states, the record is found by reading.
     }

@@ -239,7 +239,7 @@ impl ClusterNode {
                 self.log(ClusterMessage::LogRewound { from: from.id, to: common.id });
             }
             self.repeat_lost(lost, now);
-            self.is_off_chain = true;
+            self.leave_chain();
         }
         if from != Some(common) {
             self.queue.push(UnappliedRecord::new(common, None));
@@ -251,7 +251,7 @@ impl ClusterNode {
     fn expire(&mut self, (newest, predecessor): (LogPosition, LogPosition), now: ClockMs) {
         let reason =
             if self.history.position().is_some() { ExpiryReason::Gap } else { ExpiryReason::NoPosition };
-        self.is_off_chain = true;
+        self.leave_chain();
         let retained = self.history.jump(newest, predecessor);
         self.repeat_all(retained, now);
         let batch =
@@ -286,13 +286,19 @@ impl ClusterNode {
         self.send_append(id, predecessor, self.search.tail.clone(), Vec::new(), now);
     }
 
-    /// Handles the confirmation of the first record of a log.
-    pub(super) fn confirm_first_record(&mut self, record: &LogRecord, tag: RecordTag, now: ClockMs) {
+    /// Handles the confirmation of the first record of a log. `is_outdated` is that of its append.
+    pub(super) fn confirm_first_record(
+        &mut self,
+        record: &LogRecord,
+        tag: RecordTag,
+        is_outdated: bool,
+        now: ClockMs,
+    ) {
         let position = LogPosition { id: record.id, tag };
         self.log(ClusterMessage::LogRestarted(record.id));
         if self.history.position() == Some(record.predecessor) {
             self.accept(record, tag, now);
-            self.is_off_chain = false;
+            self.is_off_chain &= is_outdated;
         } else {
             self.expire((position, record.predecessor), now);
         }
@@ -317,7 +323,7 @@ impl ClusterNode {
             self.passed.push(tag);
         }
         // The record may be read before the append is confirmed.
-        if self.append.as_ref().is_some_and(|append| append.tag == tag) {
+        if self.append.as_ref().is_some_and(|append| append.tag == tag && !append.is_outdated) {
             self.is_off_chain = false;
         }
         self.outbox.note_record(position, purges);

@@ -22,6 +22,8 @@ use crate::record::{EntryId, LogPosition, LogRecord, NodeName, RecordError, Reco
 pub(super) struct UnconfirmedAppend {
     pub(super) record: LogRecord,
     pub(super) tag: RecordTag,
+    /// True if the node has left the chain since the append was sent ([`ClusterNode::leave_chain`]).
+    pub(super) is_outdated: bool,
 }
 
 /// One node of a cluster.
@@ -174,7 +176,7 @@ impl ClusterNode {
                     self.handle_reply(sent, reply, now);
                 }
             }
-            ClusterEvent::Gap => self.is_off_chain = true,
+            ClusterEvent::Gap => self.leave_chain(),
             ClusterEvent::Forget(node) => {
                 self.members.forget(&node, now);
                 self.outbox.change_all();
@@ -260,7 +262,9 @@ impl ClusterNode {
         {
             // All pages were made stale during the limit, which is later than every known position. Pages of other nodes are
             // used again from the next record of this node on.
-            self.is_off_chain |= readiness == Readiness::Serving;
+            if readiness == Readiness::Serving {
+                self.leave_chain();
+            }
             self.actions.push_back(ClusterAction::SetReadiness(readiness));
         }
         if let Some(is_partitioned) = self.contact.take_partition_change() {
@@ -270,6 +274,15 @@ impl ClusterNode {
             } else {
                 ClusterMessage::PartitionEnded
             });
+        }
+    }
+
+    /// Notes that this node has applied purges that are not in the log, or has made pages stale. Only a record whose append is
+    /// sent later is after all of them.
+    pub(super) fn leave_chain(&mut self) {
+        self.is_off_chain = true;
+        if let Some(append) = &mut self.append {
+            append.is_outdated = true;
         }
     }
 

@@ -102,7 +102,7 @@ pub(super) struct PurgeOutbox {
     unsent: BTreeSet<u64>,
     unsent_bytes: usize,
     max_unsent_bytes: usize,
-    /// Number and size of the purges of an earlier lifetime that were added.
+    /// Number and size of the own purges of an earlier lifetime.
     restored: usize,
     restored_bytes: usize,
     /// Size of all own purges.
@@ -226,6 +226,10 @@ impl PurgeOutbox {
         let purge = self.own.remove(&key)?;
         self.keys.remove(&purge.purge.id);
         self.own_bytes -= purge.purge.encoded_len();
+        if purge.is_restored {
+            self.restored -= 1;
+            self.restored_bytes -= purge.purge.encoded_len();
+        }
         for request in &purge.requests {
             self.answers_due.remove(&(request.answer_due_at, key));
         }

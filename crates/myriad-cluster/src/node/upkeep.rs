@@ -136,7 +136,7 @@ impl ClusterNode {
         if removal.is_some_and(|removal| removal.start == self.start)
             && let Some(position) = self.history.position()
         {
-            self.is_off_chain = true;
+            self.leave_chain();
             let batch = self.expire_everything(ExpiryReason::Removed);
             let own = self.outbox.not_durable();
             self.queue.push(UnappliedRecord { own, ..UnappliedRecord::new(position, Some(batch)) });

@@ -103,6 +103,20 @@ impl World {
         }
     }
 
+    /// Changes a page and purges it on a host that runs, whose zone does not belong to the cluster at this moment.
+    pub(super) fn purge_outside_cluster(&mut self, host: usize, key: PageKey) {
+        let at = &mut self.hosts[host];
+        if at.node.is_none() || at.paused_until > self.time {
+            return;
+        }
+        self.versions[usize::from(key)] += 1;
+        at.cache.purge(key, at.clock.at(self.time));
+        at.required_in_lifetime.insert(key, self.versions[usize::from(key)]);
+        at.gate.begin_gap();
+        self.node(host, ClusterEvent::Gap);
+        self.hosts[host].gate.end_own_purge();
+    }
+
     /// Changes a page and purges it on a host. Returns the number of the purge.
     pub(super) fn purge(&mut self, host: usize, key: PageKey, wait_ms: u64) -> usize {
         let at = &mut self.hosts[host];

@@ -29,10 +29,12 @@ pub(super) enum WorldFault {
     DiskFull,
     Forget,
     RestoreMembers,
+    /// A page changes and is purged on one host while its zone does not belong to the cluster.
+    Unannounced,
 }
 
 /// All kinds of faults.
-pub(super) const FAULTS: [WorldFault; 21] = [
+pub(super) const FAULTS: [WorldFault; 22] = [
     WorldFault::Cut,
     WorldFault::Slow,
     WorldFault::Pause,
@@ -54,6 +56,7 @@ pub(super) const FAULTS: [WorldFault; 21] = [
     WorldFault::DiskFull,
     WorldFault::Forget,
     WorldFault::RestoreMembers,
+    WorldFault::Unannounced,
 ];
 
 impl World {
@@ -103,6 +106,10 @@ impl World {
                 let forgotten = self.random.usize(..self.hosts.len());
                 let name = self.hosts[forgotten].name.clone();
                 self.node(host, ClusterEvent::Forget(name));
+            }
+            WorldFault::Unannounced => {
+                let key = self.random.u8(..PAGES);
+                self.purge_outside_cluster(host, key);
             }
             WorldFault::PauseServer => self.server_paused_until = self.time + self.random.u64(500..8000),
             WorldFault::SetServerClock => self.server_clock_offset = self.random.u64(..2_000_000),
