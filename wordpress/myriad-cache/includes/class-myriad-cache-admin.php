@@ -184,7 +184,7 @@ class Myriad_Cache_Admin {
 				human_time_diff( (int) $last['time'] )
 			);
 
-			$state[ __( 'Last purge', 'myriad-cache' ) ] = '' !== $last['error'] ? $last['error'] : Myriad_Cache_Queue::with_receipts( $text, self::receipts() );
+			$state[ __( 'Last purge', 'myriad-cache' ) ] = '' !== $last['error'] ? $last['error'] : Myriad_Cache_Queue::with_receipts( $text, isset( $last['receipts'] ) ? (string) $last['receipts'] : '' );
 		}
 		if ( get_option( Myriad_Cache_Queue::PENDING ) ) {
 			$state[ __( 'Pending purges', 'myriad-cache' ) ] = __( 'Some changes could not be sent. They are sent as soon as Myriad responds.', 'myriad-cache' );
@@ -221,13 +221,15 @@ class Myriad_Cache_Admin {
 	}
 
 	/**
-	 * Returns the nodes of a cluster that have confirmed the last purge; empty without a cluster.
+	 * Returns the nodes of a cluster that have confirmed the purge that redirected to this page; empty without a cluster, and after a later purge.
 	 *
 	 * @return string
 	 */
 	private static function receipts() {
 		$last = get_option( Myriad_Cache_Queue::LAST );
-		return isset( $last['receipts'] ) ? (string) $last['receipts'] : '';
+		// phpcs:ignore WordPress.Security.NonceVerification -- it is only compared.
+		$id = isset( $_GET['myriad-purge'] ) ? sanitize_key( wp_unslash( $_GET['myriad-purge'] ) ) : '';
+		return '' !== $id && isset( $last['id'], $last['receipts'] ) && $last['id'] === $id ? (string) $last['receipts'] : '';
 	}
 
 	/**
@@ -264,7 +266,7 @@ class Myriad_Cache_Admin {
 	 */
 	private static function path() {
 		$path = isset( $_SERVER['REQUEST_URI'] ) ? esc_url_raw( wp_unslash( $_SERVER['REQUEST_URI'] ) ) : '/';
-		return remove_query_arg( 'myriad-purged', $path );
+		return remove_query_arg( array( 'myriad-purged', 'myriad-purge' ), $path );
 	}
 
 	/**
@@ -339,7 +341,11 @@ class Myriad_Cache_Admin {
 		Myriad_Cache_Warm::store( $plan );
 		$back = wp_get_referer();
 		$back = $back ? $back : admin_url( 'options-general.php?page=' . self::SCREEN );
-		wp_safe_redirect( add_query_arg( 'myriad-purged', is_wp_error( $told ) ? self::FAILED : (string) $told['pages'], $back ) );
+		$result = array( 'myriad-purged' => is_wp_error( $told ) ? self::FAILED : (string) $told['pages'] );
+		if ( ! is_wp_error( $told ) && '' !== $told['receipts'] ) {
+			$result['myriad-purge'] = $told['id'];
+		}
+		wp_safe_redirect( add_query_arg( $result, $back ) );
 		exit;
 	}
 }

@@ -304,8 +304,8 @@ class Myriad_Cache_Queue {
 	/**
 	 * Purges all collected tags and addresses.
 	 *
-	 * @return array|WP_Error Result: `pages`, the number of purged pages, and `receipts`, the nodes of a cluster that have confirmed the purge
-	 *                        (empty without a cluster).
+	 * @return array|WP_Error Result: `pages`, the number of purged pages; `receipts`, the nodes of a cluster that have confirmed the purge
+	 *                        (empty without a cluster); `id`, which distinguishes purges.
 	 */
 	public static function flush() {
 		$pending = get_option( self::PENDING );
@@ -319,6 +319,7 @@ class Myriad_Cache_Queue {
 			return array(
 				'pages'    => 0,
 				'receipts' => '',
+				'id'       => '',
 			);
 		}
 		$told = self::send( $tags, $urls );
@@ -394,6 +395,7 @@ class Myriad_Cache_Queue {
 		return array(
 			'pages'    => $pages,
 			'receipts' => self::receipts( $purges ),
+			'id'       => wp_generate_uuid4(),
 		);
 	}
 
@@ -427,6 +429,7 @@ class Myriad_Cache_Queue {
 			'pages'    => is_wp_error( $result ) ? 0 : $result['pages'],
 			'error'    => is_wp_error( $result ) ? $result->get_error_message() : '',
 			'receipts' => is_wp_error( $result ) ? '' : $result['receipts'],
+			'id'       => is_wp_error( $result ) ? '' : $result['id'],
 		);
 		update_option( self::LAST, $last, false );
 		if ( is_wp_error( $result ) && 'myriad_cache_unconnected' !== $result->get_error_code() ) {
