@@ -21,7 +21,7 @@ class Myriad_Object_Cache_APCu implements Myriad_Object_Cache_Store {
 	const TRIES = 200;
 
 	/**
-	 * TTL of the lock of a value, in seconds. A process that dies keeps its lock for this time, and changes of others delete the value.
+	 * TTL of the lock of a value, in seconds. The lock of a process that dies expires after this time; until then, changes by other processes delete the value.
 	 */
 	const LOCK_TTL = 5;
 

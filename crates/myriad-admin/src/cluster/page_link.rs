@@ -32,7 +32,7 @@ pub(super) struct PageConnections {
 }
 
 impl PageConnections {
-    /// Keeps the connections open until the task is cancelled.
+    /// Connects, and reconnects after each failure, until the task is cancelled.
     pub(super) async fn run(self) {
         loop {
             match connect_pages(&self.options, &self.server).await {

@@ -49,7 +49,7 @@ fn simulate(seed: u64, bug: Option<SeededBug>, faults: &[WorldFault]) -> Option<
     world.after(FAULTS_MS, WorldEvent::Heal);
     let mut end = FAULTS_MS + CONVERGENCE_MS;
     world.run_until(end);
-    // A few late packets in succession look like a partition for a moment, and a record follows its end.
+    // A few late packets in succession look like a partition for a moment. Afterwards, the node appends a record.
     while end < FAULTS_MS + CONVERGENCE_MS + MOMENT_MS && !world.is_settled() {
         end += 1000;
         world.run_until(end);
