@@ -4,8 +4,13 @@
 //! covers the kind of the value, the name of the cluster, and the name of the node to whose key the value belongs. A
 //! client of Valkey without the secret can therefore neither write a value nor move one to another key. It can only
 //! delete values or restore old ones; both are detected as a gap in the log, or have no effect.
+//!
+//! Values with secrets, such as keys of session tickets, are encrypted instead, with AES-256-GCM and a key that is derived from the
+//! cluster's secret, the name of the cluster and the name of the value.
 
 mod authenticate;
+mod encrypt;
+mod error;
 mod examine;
 mod fields;
 mod identity;
@@ -16,8 +21,11 @@ mod receipt;
 mod stored;
 #[cfg(test)]
 mod tests;
+mod ticket_key;
 
-pub use authenticate::{ClusterSecret, MIN_SECRET_BYTES, RecordContext, RecordError};
+pub use authenticate::{ClusterSecret, MIN_SECRET_BYTES, RecordContext};
+pub use encrypt::MAX_ENCRYPTED_BYTES;
+pub use error::RecordError;
 pub use examine::examine_records;
 pub use identity::{EntryId, LogPosition, NameError, NodeName, PurgeId, RecordTag, StartId};
 pub use member::{MemberRecord, MemberState};
@@ -27,3 +35,4 @@ pub use purges::{
 };
 pub use receipt::ReceiptRecord;
 pub use stored::{StoredNode, StoredRecord};
+pub use ticket_key::TicketKeyRecord;

@@ -55,6 +55,7 @@ pub use peers::verification::{required_status_check, verify_client};
 pub use resolve::resolve;
 pub use resume::reload_state::TlsReloadState;
 pub use resume::sessions::session_bytes;
+pub use resume::shared_ticket_keys::{ExchangedTicketKey, SharedTicketKeys};
 pub use resume::ticket_key_store::TicketKeyStore;
 pub use server::config::{server_config, with_client_protocols, with_http2, with_protocols};
 pub use server::handshake_certificates::with_certificates;

@@ -1,6 +1,7 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
 mod pages;
+mod secrets;
 mod wordpress;
 
 use std::fs;

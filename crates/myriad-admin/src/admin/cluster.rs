@@ -60,6 +60,7 @@ pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
         unconfirmed: status.unconfirmed.into_iter().map(purge).collect(),
         unconfirmed_count: status.unconfirmed_count,
         pages: status.pages.to_owned(),
+        ticket_keys: status.ticket_keys.to_owned(),
         counters: status.counters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

@@ -29,6 +29,7 @@ use super::options::ClusterOptions;
 use super::page_link::PageConnections;
 use super::server_url::ServerUrl;
 use super::start_state::StartState;
+use super::ticket_keys::ClusterTicketKeys;
 use super::valkey::{CommandConnection, ValkeyLink};
 use super::zone_tasks::{ZoneTask, run_zone_tasks};
 use super::zones::ClusterZones;
@@ -46,6 +47,7 @@ pub(super) struct DriverResources {
     /// Random number of this process lifetime.
     pub start: StartId,
     pub zones: Arc<ClusterZones>,
+    pub ticket_keys: Arc<ClusterTicketKeys>,
     pub log: ErrorLog,
     pub start_state: Arc<StartState>,
     /// Status of the node, renewed about once per second.
@@ -78,6 +80,8 @@ struct ClusterDriver {
     link: Option<ActiveLink>,
     /// Task of the connections for pages.
     page_connections: Option<AbortOnDrop>,
+    /// Task of the exchange of ticket keys.
+    ticket_keys: Option<AbortOnDrop>,
     answers: HashMap<PurgeTicket, oneshot::Sender<PurgeAnswer>>,
     log_limiter: LogLimiter,
     /// Set while no connection exists, after the reason was logged once.
@@ -110,6 +114,7 @@ pub(super) async fn drive(
         link_number: 0,
         link: None,
         page_connections: None,
+        ticket_keys: None,
         answers: HashMap::new(),
         log_limiter: LogLimiter::default(),
         has_logged_failure: false,
@@ -258,6 +263,7 @@ impl ClusterDriver {
     /// Closes the current connections, and starts to connect until it succeeds.
     fn connect(&mut self) {
         self.link = None;
+        self.ticket_keys = None;
         self.close_pages();
         self.link_number += 1;
         let (number, inputs) = (self.link_number, self.inputs.clone());
@@ -300,6 +306,9 @@ impl ClusterDriver {
 
     fn use_link(&mut self, link: ValkeyLink) {
         let ValkeyLink { server, commands, reads } = link;
+        let DriverResources { ticket_keys, secret, log, .. } = &self.resources;
+        let exchange = Arc::clone(ticket_keys).run(commands.secrets(), secret.clone(), log.clone());
+        self.ticket_keys = Some(AbortOnDrop(tokio::spawn(exchange)));
         let start = |connection| start_connection(self.link_number, connection, self.inputs.clone());
         self.link = Some(ActiveLink { commands: start(commands), reads: start(reads) });
         if std::mem::take(&mut self.has_logged_failure) {

@@ -12,6 +12,7 @@
 //! | `valkey`, `link_error` | connections to Valkey, commands; their error |
 //! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |
 //! | `pages`, `page_commands`, `page_link` | pages that the nodes fetch for each other; their commands and connections |
+//! | `ticket_keys`, `secret_commands` | keys of TLS session tickets that the nodes share; commands for encrypted values |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
 //! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
@@ -30,10 +31,12 @@ mod pages;
 mod position_file;
 mod publisher;
 mod running;
+mod secret_commands;
 mod server_url;
 mod settings;
 mod start_state;
 mod status;
+mod ticket_keys;
 mod valkey;
 mod zone_tasks;
 mod zones;

@@ -24,6 +24,7 @@ use super::position_file::{PositionFile, StoredPosition};
 use super::publisher::NodeHandle;
 use super::settings::PartitionPolicy;
 use super::start_state::StartState;
+use super::ticket_keys::ClusterTicketKeys;
 use super::zones::{ClusterZones, identity};
 use crate::admin::block_on;
 
@@ -80,10 +81,22 @@ impl PreparedNode {
         self.handle.clone()
     }
 
+    /// Returns true if another node belongs to the same cluster, and has the same secret.
+    pub(super) fn has_same_secret(&self, other: &NodeThread) -> bool {
+        let (own, other) = (&self.handle.options, other.options());
+        own.name == other.name && own.secret == other.secret
+    }
+
     /// Starts the node, which belongs to the cluster from now on. The position in the purge log is stored in the folder
     /// of the first zone; without a zone, it is not stored. Pages of zones that are not in the position file become
     /// stale. `has_pages` is true if zones have pages in memory.
-    pub(super) fn start(self, zones: &Arc<ClusterZones>, has_pages: bool, log: &ErrorLog) -> NodeThread {
+    pub(super) fn start(
+        self,
+        zones: &Arc<ClusterZones>,
+        ticket_keys: &Arc<ClusterTicketKeys>,
+        has_pages: bool,
+        log: &ErrorLog,
+    ) -> NodeThread {
         let Self { handle, settings, start, seed, node, thread } = self;
         let options = Arc::clone(&handle.options);
         let all = zones.all();
@@ -104,6 +117,7 @@ impl PreparedNode {
             secret: settings.secret.clone(),
             start,
             zones: Arc::clone(zones),
+            ticket_keys: Arc::clone(ticket_keys),
             log: log.clone(),
             start_state: Arc::clone(&start_state),
             last_status: Arc::clone(&handle.last_status),

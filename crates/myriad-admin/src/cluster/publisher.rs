@@ -18,6 +18,7 @@ use super::input::Input;
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
 use super::status::publisher_status;
+use super::ticket_keys::ClusterTicketKeys;
 
 /// Maximum time for the status of the node.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -26,6 +27,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 pub(super) struct ClusterPublisher {
     state: Arc<Mutex<PublisherState>>,
     pages: Arc<SharedPages>,
+    ticket_keys: Arc<ClusterTicketKeys>,
 }
 
 #[derive(Default)]
@@ -74,9 +76,9 @@ impl PublisherState {
 }
 
 impl ClusterPublisher {
-    /// Creates a publisher that announces purges to `pages`.
-    pub(super) fn new(pages: Arc<SharedPages>) -> Self {
-        Self { state: Arc::default(), pages }
+    /// Creates a publisher that announces purges to `pages`, and reports the state of `pages` and `ticket_keys`.
+    pub(super) fn new(pages: Arc<SharedPages>, ticket_keys: Arc<ClusterTicketKeys>) -> Self {
+        Self { state: Arc::default(), pages, ticket_keys }
     }
 
     /// Stores purges from now on for the first node of a cluster, which has this handle.
@@ -165,13 +167,14 @@ impl PurgePublisher for ClusterPublisher {
 
     fn status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
-        Some(publisher_status(&handle.options, &Self::node_status(&handle)?, &self.pages))
+        Some(publisher_status(&handle.options, &Self::node_status(&handle)?, &self.pages, &self.ticket_keys))
     }
 
     fn last_status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
         let status = handle.last_status.lock();
-        status.as_ref().map(|status| publisher_status(&handle.options, status, &self.pages))
+        let status = status.as_ref()?;
+        Some(publisher_status(&handle.options, status, &self.pages, &self.ticket_keys))
     }
 
     fn forget_node(&self, node: &str) -> Result<(), String> {
@@ -264,7 +267,7 @@ mod tests {
 
     #[test]
     fn purge_between_two_nodes_is_sent_by_the_next_one_and_refused_after_the_last() {
-        let publisher = ClusterPublisher::new(Arc::default());
+        let publisher = ClusterPublisher::new(Arc::default(), Arc::default());
         let ((first, mut first_queue), (second, mut second_queue)) = (node(), node());
         publisher.start(first);
         assert!(publish(&publisher, "a").is_some());
@@ -281,7 +284,7 @@ mod tests {
 
     #[test]
     fn purge_before_the_start_of_the_first_node_is_sent_by_it() {
-        let publisher = ClusterPublisher::new(Arc::default());
+        let publisher = ClusterPublisher::new(Arc::default(), Arc::default());
         assert!(publish(&publisher, "a").is_none(), "no node is prepared");
         let (first, mut queue) = node();
         publisher.prepare(first.clone());

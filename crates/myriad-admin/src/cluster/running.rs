@@ -6,10 +6,12 @@ use std::time::Duration;
 
 use myriad_log::ErrorLog;
 use myriad_store::page::{PageZone, PurgePublisher};
+use myriad_tls::SharedTicketKeys;
 
 use super::node_thread::{NodeThread, PreparedNode};
 use super::options::ClusterOptions;
 use super::publisher::ClusterPublisher;
+use super::ticket_keys::ClusterTicketKeys;
 use super::zones::ClusterZones;
 use crate::admin::block_on;
 
@@ -21,6 +23,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct RunningCluster {
     publisher: Arc<ClusterPublisher>,
     zones: Arc<ClusterZones>,
+    ticket_keys: Arc<ClusterTicketKeys>,
     node: Option<NodeThread>,
 }
 
@@ -50,8 +53,9 @@ enum PreparedChange {
 impl Default for RunningCluster {
     fn default() -> Self {
         let zones = Arc::<ClusterZones>::default();
-        let publisher = Arc::new(ClusterPublisher::new(Arc::clone(zones.pages())));
-        Self { publisher, zones, node: None }
+        let ticket_keys = Arc::<ClusterTicketKeys>::default();
+        let publisher = ClusterPublisher::new(Arc::clone(zones.pages()), Arc::clone(&ticket_keys));
+        Self { publisher: Arc::new(publisher), zones, ticket_keys, node: None }
     }
 }
 
@@ -108,17 +112,27 @@ impl RunningCluster {
             PreparedChange::Stop => {
                 self.publisher.close();
                 self.stop_node(true);
+                self.ticket_keys.forget();
             }
             PreparedChange::Start(node) => {
                 self.publisher.suspend();
+                let is_same = self.node.as_ref().is_some_and(|before| node.has_same_secret(before));
                 self.stop_node(false);
-                let node = node.start(&self.zones, is_reload, &prepared.log);
+                if !is_same {
+                    self.ticket_keys.forget();
+                }
+                let node = node.start(&self.zones, &self.ticket_keys, is_reload, &prepared.log);
                 self.publisher.start(node.handle());
                 self.include(&self.zones.all());
                 node.wait_until_ready(START_TIMEOUT);
                 self.node = Some(node);
             }
         }
+    }
+
+    /// Replaces the ticket keys that the nodes of the cluster share, one set for each lifetime of tickets.
+    pub fn set_ticket_keys(&self, sets: Vec<Arc<SharedTicketKeys>>) {
+        self.ticket_keys.set(sets);
     }
 
     /// Lets zones publish their purges.

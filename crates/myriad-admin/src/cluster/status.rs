@@ -7,12 +7,14 @@ use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
 
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
+use super::ticket_keys::ClusterTicketKeys;
 
 /// Returns the status of a node in the form that the commands, the API and the metrics use.
 pub(super) fn publisher_status(
     options: &ClusterOptions,
     node: &NodeStatus,
     pages: &SharedPages,
+    ticket_keys: &ClusterTicketKeys,
 ) -> PublisherStatus {
     let counters = node_counters(&node.counters);
     PublisherStatus {
@@ -33,7 +35,8 @@ pub(super) fn publisher_status(
         unconfirmed: node.pending.iter().map(unconfirmed).collect(),
         unconfirmed_count: node.pending_count as u64,
         pages: if options.shares_pages { pages.state() } else { "off" },
-        counters: counters.into_iter().chain(pages.counters()).collect(),
+        ticket_keys: ticket_keys.state(),
+        counters: counters.into_iter().chain(pages.counters()).chain(ticket_keys.counters()).collect(),
     }
 }
 

@@ -14,6 +14,7 @@ use redis::{
 use super::link_error::LinkError;
 use super::options::ClusterOptions;
 use super::page_commands::{self, PageConnection};
+use super::secret_commands::SecretConnection;
 use super::server_url::ServerUrl;
 
 /// Maximum time for establishing a connection.
@@ -231,6 +232,11 @@ pub(super) struct CommandConnection {
 }
 
 impl CommandConnection {
+    /// Returns a handle of this connection for encrypted values. Its commands are sent between those of the node.
+    pub(super) fn secrets(&self) -> SecretConnection {
+        SecretConnection { connection: self.connection.clone(), prefix: self.keys.prefix.clone() }
+    }
+
     /// Executes a command.
     ///
     /// # Errors

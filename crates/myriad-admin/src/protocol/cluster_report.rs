@@ -37,6 +37,9 @@ pub struct ClusterReport {
     /// Exchange of pages with the other nodes: `active`, `off` (`pages off`), `suspended` (this node may have missed
     /// purges) or `unavailable` (no connection for pages, or commands fail).
     pub pages: String,
+    /// Keys of TLS session tickets: `shared` with the other nodes, `local`, or `off` if no server issues tickets with
+    /// generated keys.
+    pub ticket_keys: String,
     /// Counters since the start of the node, by name.
     pub counters: BTreeMap<String, u64>,
 }
@@ -44,8 +47,8 @@ pub struct ClusterReport {
 impl ClusterReport {
     /// Returns the report of a server that belongs to no cluster.
     pub(crate) fn of_no_cluster() -> Self {
-        let (state, pages) = ("none".to_owned(), "off".to_owned());
-        Self { state, serves_stored_pages: true, pages, ..Self::default() }
+        let (state, off) = ("none".to_owned(), || "off".to_owned());
+        Self { state, serves_stored_pages: true, pages: off(), ticket_keys: off(), ..Self::default() }
     }
 }
 

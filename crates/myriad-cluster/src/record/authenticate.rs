@@ -3,37 +3,16 @@
 use std::fmt;
 
 use aws_lc_rs::hmac;
+use zeroize::Zeroizing;
 
-use super::{NodeName, RecordTag};
+use super::encrypt::EncryptionRoot;
+use super::{NodeName, RecordError, RecordTag};
 
 /// Minimum length of a cluster's secret, in bytes.
 pub const MIN_SECRET_BYTES: usize = 32;
 
 /// Length of a tag, in bytes.
 const TAG: usize = 32;
-
-/// Reason for which a value is not a record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RecordError {
-    /// The tag is missing or wrong: another secret, another cluster's or key's value, or a value that was changed.
-    NotAuthentic,
-    /// The value is authentic, but its format is invalid.
-    Malformed,
-    /// The value is authentic, but a newer version of Myriad wrote it in a format that this version cannot read.
-    NewerVersion,
-}
-
-impl fmt::Display for RecordError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::NotAuthentic => "not authenticated by the cluster's secret",
-            Self::Malformed => "invalid format",
-            Self::NewerVersion => "written by a newer version of Myriad",
-        })
-    }
-}
-
-impl std::error::Error for RecordError {}
 
 /// Place to which a value belongs; the tag covers it.
 #[derive(Clone, Copy, Debug)]
@@ -68,10 +47,11 @@ impl RecordContext<'_> {
     }
 }
 
-/// Secret of a cluster, as the key that authenticates values.
+/// Secret of a cluster, as the keys that authenticate and encrypt values.
 #[derive(Clone)]
 pub struct ClusterSecret {
     key: hmac::Key,
+    encryption: EncryptionRoot,
     cluster: NodeName,
 }
 
@@ -82,7 +62,7 @@ impl fmt::Debug for ClusterSecret {
 }
 
 impl ClusterSecret {
-    /// Derives the key of the cluster named `cluster` from its secret. `None` if the secret has less than
+    /// Derives the keys of the cluster named `cluster` from its secret. `None` if the secret has less than
     /// [`MIN_SECRET_BYTES`] bytes.
     pub fn new(cluster: &NodeName, secret: &[u8]) -> Option<Self> {
         if secret.len() < MIN_SECRET_BYTES {
@@ -90,7 +70,21 @@ impl ClusterSecret {
         }
         let root = hmac::Key::new(hmac::HMAC_SHA256, secret);
         let derived = hmac::sign(&root, b"myriad cluster v1: authentication of records");
-        Some(Self { key: hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref()), cluster: cluster.clone() })
+        Some(Self {
+            key: hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref()),
+            encryption: EncryptionRoot::new(&root),
+            cluster: cluster.clone(),
+        })
+    }
+
+    /// Encrypts the contents of the value with this name. `None` if the operating system has no random numbers.
+    pub(super) fn encrypt(&self, name: &str, contents: Zeroizing<Vec<u8>>) -> Option<Vec<u8>> {
+        self.encryption.encrypt(self.cluster.as_str(), name, contents)
+    }
+
+    /// Returns the decrypted contents of the value with this name.
+    pub(super) fn decrypt(&self, name: &str, value: &[u8]) -> Result<Zeroizing<Vec<u8>>, RecordError> {
+        self.encryption.decrypt(self.cluster.as_str(), name, value)
     }
 
     /// Returns the name of the cluster.

@@ -2,7 +2,7 @@
 
 use super::{
     ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, PageRecord, ReceiptRecord, RecordContents,
-    RecordContext, StoredNode,
+    RecordContext, StoredNode, TicketKeyRecord,
 };
 
 /// Decodes `body` as the authentic contents of each kind of record, and encodes what was decoded. Returns the number of
@@ -60,6 +60,14 @@ pub fn examine_records(body: &[u8]) -> Option<usize> {
         valid += 1;
         let again = record.encode(&secret, "pages", b"key");
         if PageRecord::decode(&secret, "pages", b"key", &again).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    let sealed = secret.encrypt("value", body.to_vec().into())?;
+    if let Ok(record) = TicketKeyRecord::decode(&secret, "value", &sealed) {
+        valid += 1;
+        let again = record.encode(&secret, "value")?;
+        if TicketKeyRecord::decode(&secret, "value", &again).as_ref() != Ok(&record) {
             return None;
         }
     }

@@ -7,6 +7,7 @@ use myriad_admin::cluster::{ClusterOptions, ClusterSettings, PreparedCluster, Ru
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
 use myriad_store::page::PageZone;
+use myriad_tls::TlsReloadState;
 
 use super::start_error::StartError;
 
@@ -18,12 +19,19 @@ pub(super) struct ClusterHandle(RunningCluster);
 pub(super) struct ClusterPlan(PreparedCluster);
 
 impl ClusterHandle {
-    /// Starts the node at the start of the process, as [`Self::prepare`] and [`Self::apply`].
+    /// Starts the node at the start of the process, as [`Self::prepare`] and [`Self::apply`]. The nodes share the ticket keys
+    /// of `tls`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::prepare`].
-    pub(super) fn start(model: &Model, folder: &Path, runtime: &Runtime) -> Result<Self, StartError> {
+    pub(super) fn start(
+        model: &Model,
+        folder: &Path,
+        runtime: &Runtime,
+        tls: &TlsReloadState,
+    ) -> Result<Self, StartError> {
         let mut handle = Self::default();
+        handle.share_ticket_keys(tls);
         let plan = handle.prepare(model, folder, runtime)?;
         handle.0.apply(plan.0, false);
         Ok(handle)
@@ -60,6 +68,11 @@ impl ClusterHandle {
     /// missed, or the pages that may have missed a purge are stale.
     pub(super) fn apply(&mut self, plan: ClusterPlan) {
         self.0.apply(plan.0, true);
+    }
+
+    /// Replaces the ticket keys that the nodes share by those of `tls`.
+    pub(super) fn share_ticket_keys(&self, tls: &TlsReloadState) {
+        self.0.set_ticket_keys(tls.shared_ticket_keys());
     }
 
     /// Stops the node for good. `is_leaving` is true if the node leaves the cluster until its next start.

@@ -46,6 +46,7 @@ impl RunningSite {
         inner.cluster.apply(cluster_plan);
         inner.agents.apply_plan(prepared_agents, &runtime, &inherited.keeper);
         inner.retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
+        inner.cluster.share_ticket_keys(&inner.retained.tls);
         let issuers = runtime.acme.iter().flat_map(|plan| &plan.issuers);
         inner.retained.acme.retain_only(issuers.flat_map(|planned| &planned.slots));
         inner.retained.zones.retain(|name, _| runtime.zones.contains_key(name));

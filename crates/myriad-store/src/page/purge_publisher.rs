@@ -68,6 +68,9 @@ pub struct PublisherStatus {
     /// Exchange of pages with the other nodes: `active`, `off` (`pages off`), `suspended` (this node may have missed
     /// purges) or `unavailable` (no connection for pages, or commands fail).
     pub pages: &'static str,
+    /// Keys of TLS session tickets: `shared` with the other nodes, `local`, or `off` if no server issues tickets with
+    /// generated keys.
+    pub ticket_keys: &'static str,
     /// Names and values of counters since the start of the node.
     pub counters: Vec<(&'static str, u64)>,
 }

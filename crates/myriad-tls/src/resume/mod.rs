@@ -4,6 +4,7 @@ pub(crate) mod reload_state;
 mod session_context;
 pub(crate) mod sessions;
 pub(crate) mod setup;
+pub(crate) mod shared_ticket_keys;
 mod ticket_key;
 pub(crate) mod ticket_key_store;
 mod tickets;

@@ -9,6 +9,7 @@ use myriad_conf::settings::TlsSettings;
 use zeroize::Zeroizing;
 
 use super::sessions::SessionStore;
+use super::shared_ticket_keys::SharedTicketKeys;
 use super::ticket_key_store::TicketKeyStore;
 use super::tickets::TicketCipher;
 use crate::offer::supported_suites::SupportedSuites;
@@ -66,6 +67,11 @@ impl TlsReloadState {
         }
         let used: Vec<&Arc<OcspStaple>> = staples.into_iter().collect();
         self.staples.retain(|staple| used.iter().any(|used| Arc::ptr_eq(used, staple)));
+    }
+
+    /// Returns the keys that the nodes of a cluster may share, for each lifetime of tickets in use.
+    pub fn shared_ticket_keys(&self) -> Vec<Arc<SharedTicketKeys>> {
+        self.tickets.values().filter_map(|tickets| tickets.shared_keys().cloned()).collect()
     }
 
     /// Returns the cipher suites and groups of a server. They are shared with the previous server if the settings are
@@ -133,6 +139,8 @@ mod tests {
         recorded.0.lock().sort_unstable();
         assert_eq!(*recorded.0.lock(), [(60, None), (900, None)]);
         assert_eq!(state.tickets.keys().collect::<Vec<_>>(), [&300]);
+        let shared = state.shared_ticket_keys();
+        assert_eq!(shared.iter().map(|keys| keys.lifetime_s()).collect::<Vec<_>>(), [300]);
         old.retire();
         assert_eq!(recorded.0.lock().len(), 2, "nobody is told again");
     }

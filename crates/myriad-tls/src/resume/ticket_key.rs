@@ -83,6 +83,24 @@ impl TicketKey {
     }
 }
 
+/// Ticket key with its serialized form.
+pub(super) struct SerializedTicketKey {
+    pub(super) key: TicketKey,
+    pub(super) bytes: KeyBytes,
+}
+
+impl SerializedTicketKey {
+    /// Creates a ticket key from its serialized form; `None` if the length is wrong.
+    pub(super) fn of(bytes: KeyBytes) -> Option<Self> {
+        Some(Self { key: TicketKey::of(&bytes)?, bytes })
+    }
+
+    /// Reads a serialized ticket key; `None` unless it has [`KEY`] bytes.
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        if bytes.len() == KEY { Self::of(bytes.to_vec().into()) } else { None }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,7 +7,8 @@
 //! The padding hides the exact length of the session, which depends on the server name and the client's certificates.
 //!
 //! rustls supports tickets as well, but rotates keys every six hours regardless of `ssl_session_timeout`, and does not
-//! support keys from files, by which several machines can accept each other's tickets.
+//! support keys from files, by which several machines can accept each other's tickets, or keys that the nodes of a
+//! cluster share.
 
 use std::sync::Arc;
 
@@ -15,7 +16,8 @@ use parking_lot::Mutex;
 use rustls::server::ProducesTickets;
 use zeroize::Zeroizing;
 
-use super::ticket_key::{KEY, KeyBytes, NAME, TicketKey, random};
+use super::shared_ticket_keys::SharedTicketKeys;
+use super::ticket_key::{KEY, NAME, SerializedTicketKey, TicketKey, random};
 use super::ticket_key_store::TicketKeyStore;
 
 /// Cipher of session tickets with one lifetime. Shared by servers and by all workers.
@@ -28,8 +30,9 @@ pub(crate) struct TicketCipher {
 enum TicketKeys {
     /// Keys from `ssl_session_ticket_key` files: the first encrypts, all decrypt.
     Files(Vec<TicketKey>),
-    /// Random keys. A new key is generated once the current key has been in use for one lifetime.
-    Own(Mutex<TicketKeyRotation>),
+    /// Random keys of this process. A new key is generated once the current key has been in use for one lifetime. In a
+    /// cluster, they encrypt only while no shared key may.
+    Own(Mutex<TicketKeyRotation>, Arc<SharedTicketKeys>),
 }
 
 struct TicketKeyRotation {
@@ -42,22 +45,6 @@ struct TicketKeyRotation {
 
 /// Serialized ticket keys of a cipher, as passed to a [`TicketKeyStore`]. Overwritten when dropped.
 type TicketKeyRecord = Zeroizing<Vec<u8>>;
-
-/// Ticket key with its serialized form.
-struct SerializedTicketKey {
-    key: TicketKey,
-    bytes: KeyBytes,
-}
-
-impl SerializedTicketKey {
-    fn of(bytes: KeyBytes) -> Option<Self> {
-        Some(Self { key: TicketKey::of(&bytes)?, bytes })
-    }
-
-    fn read(bytes: &[u8]) -> Option<Self> {
-        if bytes.len() == KEY { Self::of(bytes.to_vec().into()) } else { None }
-    }
-}
 
 impl TicketKeyRotation {
     fn new(now_s: u64) -> Option<Self> {
@@ -95,6 +82,13 @@ impl TicketKeyRotation {
         Some(true)
     }
 
+    /// Returns the time of encryption and the session of a ticket whose key has this name; `None` if it is not one of these
+    /// keys or the ticket is invalid.
+    fn open(&self, name: &[u8; NAME], ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
+        let mut known = std::iter::once(&self.current).chain(&self.last);
+        known.find(|known| known.key.name == *name)?.key.open(ticket)
+    }
+
     /// Returns the ticket key store and the serialized keys to pass to it; `None` if keys are not passed to another
     /// process. The caller must release the lock first, because the store may block.
     fn record(&self) -> Option<(Arc<dyn TicketKeyStore>, TicketKeyRecord)> {
@@ -126,7 +120,8 @@ impl TicketCipher {
         if is_new && let Some((keeper, record)) = rotation.record() {
             keeper.ticket_keys(lifetime_s, Some(&record));
         }
-        Some(Self { keys: TicketKeys::Own(Mutex::new(rotation)), lifetime_s })
+        let shared = Arc::new(SharedTicketKeys::new(lifetime_s));
+        Some(Self { keys: TicketKeys::Own(Mutex::new(rotation), shared), lifetime_s })
     }
 
     /// Creates a cipher with keys from the contents of files. The error is the index of the first file with a wrong
@@ -140,7 +135,10 @@ impl TicketCipher {
     fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
         match &self.keys {
             TicketKeys::Files(keys) => keys.first()?.seal(session, now_s),
-            TicketKeys::Own(rotation) => {
+            TicketKeys::Own(rotation, shared) => {
+                if let Some(sealed) = shared.seal(session, now_s) {
+                    return Some(sealed);
+                }
                 let mut rotation = rotation.lock();
                 let is_new = rotation.rotate(now_s, self.lifetime_s)?;
                 let to_store = if is_new { rotation.record() } else { None };
@@ -154,9 +152,17 @@ impl TicketCipher {
         }
     }
 
+    /// Returns the keys that nodes of a cluster may share; `None` with keys from files.
+    pub(crate) fn shared_keys(&self) -> Option<&Arc<SharedTicketKeys>> {
+        match &self.keys {
+            TicketKeys::Files(_) => None,
+            TicketKeys::Own(_, shared) => Some(shared),
+        }
+    }
+
     /// Removes the keys from the store. Connections of an older configuration may still use them in this process.
     pub(crate) fn retire(&self) {
-        if let TicketKeys::Own(rotation) = &self.keys {
+        if let TicketKeys::Own(rotation, _) = &self.keys {
             let keeper = rotation.lock().store.take();
             if let Some(keeper) = keeper {
                 keeper.ticket_keys(self.lifetime_s, None);
@@ -168,10 +174,8 @@ impl TicketCipher {
         let name = ticket.first_chunk::<NAME>()?;
         let (made_s, session) = match &self.keys {
             TicketKeys::Files(keys) => keys.iter().find(|key| key.name == *name)?.open(ticket)?,
-            TicketKeys::Own(rotation) => {
-                let rotation = rotation.lock();
-                let mut known = std::iter::once(&rotation.current).chain(&rotation.last);
-                known.find(|known| known.key.name == *name)?.key.open(ticket)?
+            TicketKeys::Own(rotation, shared) => {
+                shared.open(name, ticket, now_s).or_else(|| rotation.lock().open(name, ticket))?
             }
         };
         (now_s.saturating_sub(made_s) <= u64::from(self.lifetime_s)).then_some(session)
@@ -204,6 +208,7 @@ fn now_s() -> u64 {
 mod tests {
     use super::*;
     use crate::acme_client::memory_scan::SecretScanner;
+    use crate::resume::shared_ticket_keys::SPREAD_S;
     use crate::resume::ticket_key_store::tests::RecordedTicketKeys;
 
     #[test]
@@ -249,6 +254,26 @@ mod tests {
     }
 
     #[test]
+    fn tickets_of_shared_keys_are_opened_by_other_nodes_and_those_of_own_keys_remain_valid() {
+        let [one, two] = [(); 2].map(|()| TicketCipher::rotating(300, None, None).unwrap());
+        let start = now_s();
+        let own = one.seal(b"own", start).unwrap();
+        let [first, second] = [&one, &two].map(|tickets| tickets.shared_keys().expect("own keys"));
+        for period in first.needed_periods(start) {
+            let agreed = first.proposal(period, start).unwrap();
+            assert!(first.insert(period, &agreed, start) && second.insert(period, &agreed, start));
+        }
+        let later = start + SPREAD_S;
+        let shared = one.seal(b"shared", later).unwrap();
+        assert_eq!(two.open(&shared, later).as_deref(), Some(&b"shared"[..]));
+        assert!(two.open(&shared, later + 301).is_none(), "the ticket has expired");
+        assert!(one.open(&own, later).is_some() && two.open(&own, later).is_none());
+        first.clear();
+        assert!(one.open(&shared, later).is_none());
+        assert!(one.open(&one.seal(b"own", later).unwrap(), later).is_some());
+    }
+
+    #[test]
     fn keys_of_files_open_what_others_sealed() {
         let (one, two) = ([1; 48], [2; 80]);
         let first = TicketCipher::of_files(&[&one], 300).unwrap();
@@ -262,7 +287,7 @@ mod tests {
     #[test]
     fn keys_are_overwritten_when_they_are_forgotten() {
         let tickets = TicketCipher::rotating(300, None, None).unwrap();
-        let TicketKeys::Own(rotation) = &tickets.keys else { panic!("made here") };
+        let TicketKeys::Own(rotation, _) = &tickets.keys else { panic!("made here") };
         let sought = SecretScanner::new(&rotation.lock().current.bytes[NAME..]);
         let start = now_s();
         let ticket = tickets.seal(b"session", start).unwrap();

@@ -47,8 +47,15 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         count(report.counters.get("pages_used").copied().unwrap_or_default()),
         count(report.counters.get("pages_stored").copied().unwrap_or_default())
     ));
+    let ticket_keys = match &*report.ticket_keys {
+        "shared" => Some("shared with the other nodes"),
+        "local" => Some("those of this node, because none were exchanged; sessions are resumed only here"),
+        _ => None,
+    };
+    lines.extend(ticket_keys.map(|keys| format!("keys of TLS session tickets: {keys}")));
     let problems = [
         ("values_refused", "values that are not authentic"),
+        ("ticket_keys_refused", "keys of session tickets that are not authentic"),
         ("everything_expired", "all stored pages became stale"),
         ("commands_failed", "commands that Valkey refused"),
         ("partitions", "partitions"),
@@ -135,6 +142,7 @@ mod tests {
             }],
             unconfirmed_count: 1,
             pages: "suspended".into(),
+            ticket_keys: "local".into(),
             counters: [("purges_sent".to_owned(), 9), ("partitions".to_owned(), 1)].into(),
         }
     }
@@ -147,7 +155,8 @@ mod tests {
         assert_eq!(lines[2], "purges: 9 sent, 0 received, 1 without all receipts");
         let pages = "not exchanged, because purges of other nodes may be missing";
         assert_eq!(lines[3], format!("pages: {pages}; 0 of other nodes used, 0 stored for them"));
-        assert_eq!(lines[4], "since the start: partitions: 1");
+        assert!(lines[4].starts_with("keys of TLS session tickets: those of this node"), "{}", lines[4]);
+        assert_eq!(lines[5], "since the start: partitions: 1");
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
+use myriad_tls::TlsReloadState;
 
 use super::start_error::StartError;
 
@@ -18,7 +19,7 @@ pub(super) struct ClusterPlan;
 impl ClusterHandle {
     /// Does nothing.
     #[expect(clippy::unnecessary_wraps, reason = "interface of the feature `cluster`")]
-    pub(super) fn start(_: &Model, _: &Path, _: &Runtime) -> Result<Self, StartError> {
+    pub(super) fn start(_: &Model, _: &Path, _: &Runtime, _: &TlsReloadState) -> Result<Self, StartError> {
         Ok(Self(()))
     }
 
@@ -31,6 +32,10 @@ impl ClusterHandle {
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
     pub(super) fn apply(&mut self, _plan: ClusterPlan) {}
+
+    /// Does nothing.
+    #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
+    pub(super) fn share_ticket_keys(&self, _: &TlsReloadState) {}
 
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]

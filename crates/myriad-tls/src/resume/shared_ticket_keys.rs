@@ -1,0 +1,238 @@
+//! Ticket keys that the nodes of a cluster share, so that a session is resumed by any node.
+//!
+//! Time is divided into periods, which have numbers. The key of a period encrypts during the period, and decrypts until the
+//! end of the next one. It is known to all nodes one period in advance; the first key of a cluster, some seconds.
+//!
+//! ```text
+//! period        n - 1       n         n + 1
+//! key n      is exchanged | encrypts |
+//!            decrypts --------------------->|
+//! ```
+
+use parking_lot::Mutex;
+
+use super::ticket_key::{KEY, KeyBytes, NAME, SerializedTicketKey, random};
+
+/// Minimum length of a period in seconds. With a shorter lifetime of tickets, keys are used for more than one lifetime.
+const MIN_PERIOD_S: u64 = 60;
+/// Time after the creation of a key at which it may encrypt, in seconds: all nodes have read it by then.
+pub(super) const SPREAD_S: u64 = 5;
+/// Maximum number of keys of a lifetime: usually those of four periods. Valkey may lose data, and nodes then may have
+/// created more than one key for a period.
+const MOST_KEYS: usize = 12;
+
+/// Keys for tickets of one lifetime, shared by the nodes of a cluster.
+pub struct SharedTicketKeys {
+    lifetime_s: u32,
+    /// Keys with the period in which they encrypt, oldest first.
+    keys: Mutex<Vec<PeriodKey>>,
+}
+
+struct PeriodKey {
+    period: u64,
+    /// Time from which the key may encrypt, in seconds since the Unix epoch.
+    usable_from_s: u64,
+    made_s: u64,
+    key: SerializedTicketKey,
+}
+
+/// Ticket key of a period as it is exchanged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExchangedTicketKey {
+    /// Time at which the key was created, in seconds since the Unix epoch.
+    pub made_s: u64,
+    /// Name and secret.
+    pub bytes: KeyBytes,
+}
+
+impl SharedTicketKeys {
+    /// Creates the set without keys.
+    pub fn new(lifetime_s: u32) -> Self {
+        Self { lifetime_s: lifetime_s.max(1), keys: Mutex::default() }
+    }
+
+    /// Returns the lifetime of the tickets in seconds.
+    pub fn lifetime_s(&self) -> u32 {
+        self.lifetime_s
+    }
+
+    fn period_s(&self) -> u64 {
+        u64::from(self.lifetime_s).max(MIN_PERIOD_S)
+    }
+
+    fn period(&self, now_s: u64) -> u64 {
+        now_s / self.period_s()
+    }
+
+    /// Returns the periods whose keys a node needs: the current and the next one.
+    pub fn needed_periods(&self, now_s: u64) -> [u64; 2] {
+        let period = self.period(now_s);
+        [period, period.saturating_add(1)]
+    }
+
+    /// Returns the time until the key of a period decrypts no more, in milliseconds; at least 1.
+    pub fn remaining_ms(&self, period: u64, now_s: u64) -> u64 {
+        let end_s = period.saturating_add(2).saturating_mul(self.period_s());
+        end_s.saturating_sub(now_s).saturating_mul(1000).max(1)
+    }
+
+    /// Returns the key that this node uses for a period; `None` if it has none.
+    pub fn known(&self, period: u64) -> Option<ExchangedTicketKey> {
+        let keys = self.keys.lock();
+        let known = keys.iter().rev().find(|known| known.period == period)?;
+        Some(ExchangedTicketKey { made_s: known.made_s, bytes: known.key.bytes.clone() })
+    }
+
+    /// Returns the key that this node uses for a period, or a new one; `None` if random numbers are not available.
+    pub fn proposal(&self, period: u64, now_s: u64) -> Option<ExchangedTicketKey> {
+        self.known(period).or_else(|| Some(ExchangedTicketKey { made_s: now_s, bytes: random()? }))
+    }
+
+    /// Uses a key that the nodes have agreed on for a period: from now on for decryption, and for encryption in its period,
+    /// when all nodes have had time to read it. Returns false if the key is malformed, or its period is not near.
+    pub fn insert(&self, period: u64, exchanged: &ExchangedTicketKey, now_s: u64) -> bool {
+        let ExchangedTicketKey { made_s, bytes } = exchanged;
+        if bytes.len() != KEY || !self.needed_periods(now_s).contains(&period) {
+            return false;
+        }
+        let mut keys = self.keys.lock();
+        self.drop_expired(&mut keys, now_s);
+        let is_newest = |known: &&PeriodKey| known.period == period;
+        if keys.iter().rev().find(is_newest).is_some_and(|known| *known.key.bytes == **bytes) {
+            return true;
+        }
+        let Some(key) = SerializedTicketKey::read(bytes) else { return false };
+        keys.retain(|known| known.period != period || *known.key.bytes != **bytes);
+        // The clocks of nodes may differ: a key with a creation time in the future is usable after the same time.
+        let usable_from_s = made_s.saturating_add(SPREAD_S).min(now_s.saturating_add(SPREAD_S));
+        keys.push(PeriodKey { period, usable_from_s, made_s: *made_s, key });
+        keys.sort_by_key(|known| known.period);
+        let excess = keys.len().saturating_sub(MOST_KEYS);
+        keys.drain(..excess);
+        true
+    }
+
+    /// Forgets all keys. Tickets of these keys are not accepted any more.
+    pub fn clear(&self) {
+        self.keys.lock().clear();
+    }
+
+    /// Returns true if a shared key encrypts at this time.
+    pub fn is_active(&self, now_s: u64) -> bool {
+        self.keys.lock().iter().any(|known| self.encrypts(known, now_s))
+    }
+
+    /// Encrypts a session; `None` if no shared key may encrypt at this time, or the encryption fails.
+    pub(super) fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
+        let mut keys = self.keys.lock();
+        self.drop_expired(&mut keys, now_s);
+        keys.iter().rev().find(|known| self.encrypts(known, now_s))?.key.key.seal(session, now_s)
+    }
+
+    /// Returns the time of encryption and the session of a ticket whose key has this name; `None` if it is not a shared key
+    /// or the ticket is invalid.
+    pub(super) fn open(&self, name: &[u8; NAME], ticket: &[u8], now_s: u64) -> Option<(u64, Vec<u8>)> {
+        let keys = self.keys.lock();
+        let known = keys.iter().find(|known| known.key.key.name == *name && self.decrypts(known, now_s))?;
+        known.key.key.open(ticket)
+    }
+
+    fn encrypts(&self, known: &PeriodKey, now_s: u64) -> bool {
+        known.period == self.period(now_s) && known.usable_from_s <= now_s
+    }
+
+    fn decrypts(&self, known: &PeriodKey, now_s: u64) -> bool {
+        let period = self.period(now_s);
+        // Another node's clock may be ahead.
+        known.period.saturating_add(1) >= period && known.period <= period.saturating_add(1)
+    }
+
+    /// Drops keys that decrypt no more, also if the clock was set back.
+    fn drop_expired(&self, keys: &mut Vec<PeriodKey>, now_s: u64) {
+        keys.retain(|known| self.decrypts(known, now_s));
+    }
+}
+
+impl std::fmt::Debug for SharedTicketKeys {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("SharedTicketKeys").field("lifetime_s", &self.lifetime_s).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Start of a period of 300 seconds.
+    const START: u64 = 300_000;
+
+    fn exchange(nodes: &[&SharedTicketKeys], now_s: u64) {
+        for period in nodes[0].needed_periods(now_s) {
+            let agreed = nodes[0].proposal(period, now_s).expect("randomness");
+            for node in nodes {
+                assert!(node.insert(period, &agreed, now_s));
+            }
+        }
+    }
+
+    fn opened(keys: &SharedTicketKeys, ticket: &[u8], now_s: u64) -> Option<Vec<u8>> {
+        let name = ticket.first_chunk().expect("a name");
+        keys.open(name, ticket, now_s).map(|(_, session)| session)
+    }
+
+    #[test]
+    fn new_key_decrypts_before_it_encrypts() {
+        let [one, two] = [(); 2].map(|()| SharedTicketKeys::new(300));
+        assert!(one.seal(b"session", START).is_none());
+        exchange(&[&one, &two], START);
+        assert!(one.seal(b"session", START + SPREAD_S - 1).is_none() && !one.is_active(START));
+        let ticket = one.seal(b"session", START + SPREAD_S).expect("an active key");
+        assert_eq!(opened(&two, &ticket, START + SPREAD_S).as_deref(), Some(&b"session"[..]));
+        // The key of the next period is known to all nodes, so that it is used from the first second.
+        let next = one.seal(b"next", START + 300).expect("an active key");
+        assert_ne!(next[..NAME], ticket[..NAME]);
+        let late = START + 299;
+        assert_eq!(opened(&two, &next, late).as_deref(), Some(&b"next"[..]), "its clock is behind");
+        assert!(opened(&two, &ticket, START + 599).is_some(), "it decrypts for one more period");
+        assert!(opened(&two, &ticket, START + 600).is_none());
+        assert!(one.seal(b"session", START + 600).is_none(), "no key was exchanged for this period");
+        assert_eq!(one.keys.lock().len(), 1, "the first key is dropped");
+    }
+
+    #[test]
+    fn lost_key_is_proposed_again_and_a_different_one_replaces_it_for_encryption() {
+        let [one, two] = [(); 2].map(|()| SharedTicketKeys::new(300));
+        exchange(&[&one], START);
+        exchange(&[&two], START);
+        let period = START / 300;
+        let proposal = one.proposal(period, START + 9).expect("a key");
+        assert_eq!(Some(&proposal), one.proposal(period, START + 20).as_ref());
+        let ticket = two.seal(b"session", START + 10).expect("an active key");
+        assert!(opened(&one, &ticket, START + 10).is_none());
+        assert!(two.insert(period, &proposal, START + 11));
+        assert!(opened(&two, &ticket, START + 11).is_some(), "the previous key still decrypts");
+        let ticket = two.seal(b"session", START + 11).expect("an active key");
+        assert!(opened(&one, &ticket, START + 11).is_some());
+    }
+
+    #[test]
+    fn keys_of_other_periods_and_lengths_are_refused_and_their_number_is_limited() {
+        let keys = SharedTicketKeys::new(1);
+        let period = START / MIN_PERIOD_S;
+        let exchanged = |length| ExchangedTicketKey { made_s: START, bytes: vec![7; length].into() };
+        for refused in [period - 1, period + 2, 0, u64::MAX] {
+            assert!(!keys.insert(refused, &exchanged(KEY), START), "{refused}");
+        }
+        assert!(!keys.insert(period, &exchanged(KEY - 1), START));
+        for _ in 0..100 {
+            let other = ExchangedTicketKey { made_s: u64::MAX, bytes: random().expect("randomness") };
+            assert!(keys.insert(period, &other, START));
+        }
+        assert_eq!(keys.keys.lock().len(), MOST_KEYS);
+        assert!(keys.is_active(START + SPREAD_S), "a creation time in the future has no effect");
+        keys.clear();
+        assert!(!keys.is_active(START + SPREAD_S));
+        assert_eq!(keys.remaining_ms(period, START), 2 * MIN_PERIOD_S * 1000);
+        assert_eq!(keys.remaining_ms(0, START), 1);
+    }
+}
