@@ -63,5 +63,5 @@ pub use server::Server;
 pub use tls::tls_handshake;
 pub use transport::{Reached, Transport, certificate};
 pub use visitor::Visitor;
-pub use wait::{Gate, PATIENCE, wait_for, wait_patiently_for};
+pub use wait::{Gate, PATIENCE, wait_for, wait_for_progress, wait_patiently_for};
 pub use wordpress::WordPress;

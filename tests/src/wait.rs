@@ -21,6 +21,25 @@ pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut(
     }
 }
 
+/// Polls until `holds` of the observed state returns true. The test fails with `what` in the message if the state does not
+/// change for `patience`. For work that takes long on a loaded machine.
+pub fn wait_for_progress<S: PartialEq>(
+    what: &str,
+    patience: Duration,
+    mut observe: impl FnMut() -> S,
+    holds: impl Fn(&S) -> bool,
+) {
+    let mut state = observe();
+    while !holds(&state) {
+        let mut next = None;
+        wait_patiently_for(what, patience, || {
+            next = Some(observe()).filter(|next| *next != state);
+            next.is_some()
+        });
+        state = next.unwrap_or(state);
+    }
+}
+
 /// Gate at which threads block until it is opened.
 #[derive(Debug, Default)]
 pub struct Gate {

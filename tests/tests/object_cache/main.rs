@@ -46,7 +46,8 @@ impl Keeper {
     fn redis(place: &Place) -> Self {
         let socket = place.path("redis.sock");
         let mut command = Command::new("redis-server");
-        // Its values survive a restart.
+        // Its values survive a restart. Without fsync, because a slow disk would stop the server for longer than the
+        // timeout of the object cache.
         command.args([
             "--port",
             "0",
@@ -54,6 +55,8 @@ impl Keeper {
             "",
             "--appendonly",
             "yes",
+            "--appendfsync",
+            "no",
             "--unixsocketperm",
             "777",
             "--unixsocket",
