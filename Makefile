@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation dashboard profile dist static deb rpm site test-container test-kubernetes test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation cluster-traffic dashboard profile dist static deb rpm site test-container test-kubernetes test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -190,6 +190,11 @@ check: ## format, lint, unit tests and tests without sockets, for use while chan
 cluster-simulation: ## simulate a cluster with faults of nodes, network and Valkey (SEEDS=10000), about half an hour on two processors; and prove that it finds seeded bugs
 	@$(NEEDS_CARGO)
 	MYRIAD_CLUSTER_SEEDS=$(or $(SEEDS),10000) $(CARGO) test --release --package myriad-cluster --lib simulation -- --nocapture
+
+cluster-traffic: ## count the commands and bytes at Valkey of simulated clusters of 3, 20 and 100 nodes
+	@$(NEEDS_CARGO)
+	@for load in "3 100" "20 100" "100 0" "100 100" "100 1000"; do set -- $$load; \
+		MYRIAD_CLUSTER_NODES=$$1 MYRIAD_CLUSTER_PURGES=$$2 $(CARGO) test --quiet --package myriad-cluster --lib simulation::load -- --nocapture || exit 1; done
 
 test-long: ## run the model tests of the cache and of QPACK with 3000 seeds, and kill the server 200 times during writes and purges
 	@$(NEEDS_CARGO)

@@ -7,10 +7,12 @@ mod clients;
 mod faults;
 mod host;
 mod invariants;
+mod load;
 mod network;
 mod process;
 mod scenarios;
 mod server;
+mod traffic;
 mod world;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};

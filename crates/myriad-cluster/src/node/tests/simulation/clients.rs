@@ -139,10 +139,12 @@ impl World {
         });
         let delay = self.random.u64(1..100);
         self.after(delay, WorldEvent::OwnDurable { host, lifetime, purge: number, at: now });
+        let mut body = (number as u32).to_le_bytes().to_vec();
+        body.resize(body.len() + self.padding, 0);
         let event = ClusterEvent::Purge {
             ticket: PurgeTicket(number as u64),
             zone: "pages".to_owned(),
-            body: (number as u32).to_le_bytes().to_vec(),
+            body,
             wait_ms,
         };
         self.node(host, event);

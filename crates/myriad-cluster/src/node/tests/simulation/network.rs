@@ -65,6 +65,7 @@ impl World {
         if matches!(command, ClusterCommand::WriteMember { .. }) {
             self.hosts[host].member_at = self.time;
         }
+        self.traffic.note_command(command);
         let clock = self.time + self.server_clock_offset;
         let name = self.hosts[host].name.clone();
         match self.servers[server].execute(&name, command, self.time, clock) {
@@ -111,6 +112,7 @@ impl World {
         number: CommandNumber,
         reply: CommandReply,
     ) {
+        self.traffic.note_reply(&reply);
         let delay = self.delay(host);
         let event = ClusterEvent::Reply { command: number, reply };
         self.after(delay, WorldEvent::Deliver { host, connection: connection.number, event });

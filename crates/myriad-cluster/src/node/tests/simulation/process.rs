@@ -4,8 +4,7 @@ use super::host::PageKey;
 use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::gate::PageGate;
 use crate::node::{
-    BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings,
-    Readiness,
+    BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, Readiness,
 };
 use crate::record::StartId;
 
@@ -22,14 +21,7 @@ impl World {
             partition: self.policy,
             address: format!("10.0.0.{host}"),
             software: "simulation".to_owned(),
-            timings: NodeTimings {
-                remove_ms: 150_000,
-                trim_ms: 60_000,
-                max_log_records: 200,
-                history_records: 64,
-                max_unsent_bytes: self.max_unsent_bytes,
-                ..NodeTimings::default()
-            },
+            timings: self.timings.clone(),
         };
         let at = &mut self.hosts[host];
         at.lifetime += 1;
@@ -104,8 +96,8 @@ impl World {
                         keys.extend(0..PAGES);
                         continue;
                     }
-                    let number = purge.body.as_slice().try_into().map(u32::from_le_bytes);
-                    match number.ok().and_then(|number| self.purges.get(number as usize)) {
+                    let number = purge.body.first_chunk().copied().map(u32::from_le_bytes);
+                    match number.and_then(|number| self.purges.get(number as usize)) {
                         Some(known) if purge.zone == "pages" => keys.push(known.key),
                         _ => self.fail(&format!("host {host} applied a purge that no client requested")),
                     }

@@ -180,7 +180,7 @@ fn own_purge_is_in_the_position_file_within_two_seconds() {
 fn purges_that_were_replaced_by_one_of_their_zone_are_in_effect_on_all_nodes() {
     for seed in 0..20 {
         let mut world = World::new(seed, None);
-        world.max_unsent_bytes = 300;
+        world.timings.max_unsent_bytes = 300;
         for host in 0..world.hosts.len() {
             world.start(host);
         }

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::faults::WorldFault;
 use super::host::{CacheModel, DiskModel, HostClock, HostConnection, HostModel, PageKey};
 use super::server::ServerModel;
+use super::traffic::Traffic;
 use crate::gate::PageGate;
 use crate::node::bug::SeededBug;
 use crate::node::{
@@ -136,8 +137,12 @@ pub(super) struct World {
     pub(super) secret: ClusterSecret,
     pub(super) bug: Option<SeededBug>,
     pub(super) is_healed: bool,
-    /// Maximum size of purges of a node that wait for the log.
-    pub(super) max_unsent_bytes: usize,
+    /// Intervals and limits of the nodes.
+    pub(super) timings: NodeTimings,
+    /// Number of bytes that are added to each purge, which otherwise has four.
+    pub(super) padding: usize,
+    /// Commands and bytes at Valkey.
+    pub(super) traffic: Traffic,
     /// Kinds of faults that occur.
     pub(super) faults: Vec<WorldFault>,
     /// Number of purges that must be in effect on all hosts, and the newest such version of each page.
@@ -150,6 +155,11 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn new(seed: u64, bug: Option<SeededBug>) -> Self {
+        Self::with_hosts(seed, bug, None)
+    }
+
+    /// Creates a world with `hosts` hosts, or a random number of them.
+    pub(super) fn with_hosts(seed: u64, bug: Option<SeededBug>, hosts: Option<usize>) -> Self {
         let mut random = fastrand::Rng::with_seed(seed);
         let cluster = NodeName::new("shop").expect("valid name");
         let policy = if random.u8(..4) == 0 {
@@ -157,7 +167,8 @@ impl World {
         } else {
             PartitionPolicy::Serve { bound_ms: BOUND_MS }
         };
-        let hosts = (0..random.usize(3..=5)).map(|number| new_host(number, &mut random)).collect();
+        let hosts = hosts.unwrap_or_else(|| random.usize(3..=5));
+        let hosts = (0..hosts).map(|number| new_host(number, &mut random)).collect();
         Self {
             time: 1000,
             random,
@@ -182,7 +193,15 @@ impl World {
                 .expect("long enough"),
             bug,
             is_healed: false,
-            max_unsent_bytes: NodeTimings::default().max_unsent_bytes,
+            timings: NodeTimings {
+                remove_ms: 150_000,
+                trim_ms: 60_000,
+                max_log_records: 200,
+                history_records: 64,
+                ..NodeTimings::default()
+            },
+            padding: 0,
+            traffic: Traffic::default(),
             faults: Vec::new(),
             overdue_purges: 0,
             overdue: [0; PAGES as usize],
