@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation cluster-traffic dashboard profile dist static deb rpm site test-container test-kubernetes test-machine test-package test-static test-takeover test test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation cluster-traffic dashboard profile dist static deb rpm site test-container test-kubernetes test-machine test-package test-static test-takeover test test-cluster-acme test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -195,6 +195,13 @@ cluster-traffic: ## count the commands and bytes at Valkey of simulated clusters
 	@$(NEEDS_CARGO)
 	@for load in "3 100" "20 100" "100 0" "100 100" "100 1000"; do set -- $$load; \
 		MYRIAD_CLUSTER_NODES=$$1 MYRIAD_CLUSTER_PURGES=$$2 $(CARGO) test --quiet --package myriad-cluster --lib simulation::load -- --nocapture || exit 1; done
+
+test-cluster-acme: ## start twenty nodes at once without a certificate (NODES=20), with a real Pebble and Redis: one order per certificate, all serve it
+	@$(NEEDS_CARGO)
+	@scripts/install-packages test
+	@scripts/install-pebble
+	$(CARGO) build --package myriad
+	MYRIAD_CLUSTER_ACME_NODES=$(or $(NODES),20) MYRIAD_TEST_BINARY=$$(realpath -m "$${CARGO_TARGET_DIR:-target}")/debug/myriad $(CARGO) test --package myriad-tests --test cluster -- --test-threads=1 one_order
 
 test-long: ## run the model tests of the cache and of QPACK with 3000 seeds, and kill the server 200 times during writes and purges
 	@$(NEEDS_CARGO)

@@ -9,6 +9,7 @@
 //! cluster's secret, the name of the cluster and the name of the value.
 
 mod authenticate;
+mod certificate;
 mod encrypt;
 mod error;
 mod examine;
@@ -24,6 +25,7 @@ mod tests;
 mod ticket_key;
 
 pub use authenticate::{ClusterSecret, MIN_SECRET_BYTES, RecordContext};
+pub use certificate::{CertificateNames, ChallengeRecord, PemRecord};
 pub use encrypt::MAX_ENCRYPTED_BYTES;
 pub use error::RecordError;
 pub use examine::examine_records;

@@ -4,11 +4,19 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_log::ErrorLog;
-use myriad_tls::acme_client::{AcmeAgent, AgentCallbacks, LogCallback, StapleUpdater, StapleWithResolver};
+use myriad_tls::acme_client::callbacks::StoreCallback;
+use myriad_tls::acme_client::{
+    AcmeAgent, AgentCallbacks, LogCallback, OrderCoordinator, StapleUpdater, StapleWithResolver,
+};
+#[cfg(feature = "cluster")]
+use myriad_tls::acme_client::{CertificateSlot, SharedCertificate};
 use myriad_tls::{PlannedIssuer, resolve};
 
 use myriad_exchange::runtime::{AcmePlan, Runtime};
 use myriad_exchange::state_storage::SharedStateStorage;
+
+/// Storage of the agents' files, and the coordinator of their orders if the server may belong to a cluster.
+pub(crate) type AgentEnvironment<'a> = (&'a SharedStateStorage, Option<Arc<dyn OrderCoordinator>>);
 
 /// Running ACME agents by issuer name, and the thread that fetches OCSP responses.
 #[derive(Default)]
@@ -25,6 +33,19 @@ pub(crate) struct PreparedAgents {
 }
 
 impl AcmeAgents {
+    /// Starts the threads of the first configuration, as [`Self::prepare`].
+    ///
+    /// # Errors
+    /// Returns the errors of [`Self::prepare`].
+    pub(crate) fn begin(
+        runtime: &Runtime,
+        environment: &AgentEnvironment<'_>,
+    ) -> std::io::Result<(Self, PreparedAgents)> {
+        let agents = Self::default();
+        let prepared = agents.prepare(runtime, environment)?;
+        Ok((agents, prepared))
+    }
+
     /// Starts the threads of a configuration that are not running yet: an agent for each new or changed issuer that a
     /// server uses, and the thread that refreshes OCSP responses. The running threads do not change.
     ///
@@ -33,7 +54,7 @@ impl AcmeAgents {
     pub(crate) fn prepare(
         &self,
         runtime: &Runtime,
-        keeper: &SharedStateStorage,
+        environment: &AgentEnvironment<'_>,
     ) -> std::io::Result<PreparedAgents> {
         let mut new = HashMap::new();
         if let Some(plan) = runtime.acme.as_deref() {
@@ -46,7 +67,7 @@ impl AcmeAgents {
                     planned.issuer.clone(),
                     planned.account.clone(),
                     Arc::clone(&plan.challenges),
-                    agent_environment(plan, planned, keeper),
+                    agent_environment(plan, planned, environment),
                 )?;
                 new.insert(name.clone(), agent);
             }
@@ -63,7 +84,7 @@ impl AcmeAgents {
         &mut self,
         prepared: PreparedAgents,
         runtime: &Runtime,
-        keeper: &SharedStateStorage,
+        environment: &AgentEnvironment<'_>,
     ) {
         let mut available = std::mem::take(&mut self.running);
         available.extend(prepared.new);
@@ -71,7 +92,7 @@ impl AcmeAgents {
             for planned in &plan.issuers {
                 let known = available.remove(&planned.issuer.name);
                 if let Some(agent) = known.filter(|agent| agent.is_for(&planned.issuer)) {
-                    agent.set(planned.slots.clone(), agent_environment(plan, planned, keeper));
+                    agent.set(planned.slots.clone(), agent_environment(plan, planned, environment));
                     self.running.insert(planned.issuer.name.clone(), agent);
                 }
             }
@@ -103,16 +124,39 @@ fn log_callback(log: &ErrorLog) -> LogCallback {
 fn agent_environment(
     plan: &AcmePlan,
     planned: &PlannedIssuer,
-    keeper: &SharedStateStorage,
+    environment: &AgentEnvironment<'_>,
 ) -> AgentCallbacks {
-    let (keeper, state) = (keeper.clone(), planned.state.clone());
     AgentCallbacks {
         log: log_callback(&plan.log),
-        store: Arc::new(move |name, bytes| {
-            if let Some(folder) = &state {
-                keeper.save_file(&folder.join(name), bytes);
-            }
-        }),
+        store: store_callback(planned, environment.0),
         resolve: resolve(plan.resolver.clone()),
+        cluster: environment.1.clone(),
     }
+}
+
+/// Returns a callback that stores files in the folder of an issuer, if it has one.
+fn store_callback(planned: &PlannedIssuer, keeper: &SharedStateStorage) -> StoreCallback {
+    let (keeper, state) = (keeper.clone(), planned.state.clone());
+    Arc::new(move |name, bytes| {
+        if let Some(folder) = &state {
+            keeper.save_file(&folder.join(name), bytes);
+        }
+    })
+}
+
+/// Returns the certificates of a configuration that the nodes of a cluster share.
+#[cfg(feature = "cluster")]
+pub(crate) fn shared_certificates(runtime: &Runtime, keeper: &SharedStateStorage) -> Vec<SharedCertificate> {
+    let Some(plan) = runtime.acme.as_deref() else { return Vec::new() };
+    let of_issuer = |planned: &PlannedIssuer| {
+        let certificate = |slot: &Arc<CertificateSlot>| SharedCertificate {
+            issuer: planned.issuer.name.clone(),
+            uri: planned.issuer.uri.clone(),
+            slot: Arc::clone(slot),
+            log: log_callback(&plan.log),
+            store: store_callback(planned, keeper),
+        };
+        planned.shared.iter().map(certificate).collect::<Vec<_>>()
+    };
+    plan.issuers.iter().flat_map(of_issuer).collect()
 }

@@ -1,5 +1,6 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
+mod certificates;
 mod pages;
 mod secrets;
 mod wordpress;

@@ -22,6 +22,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::certificates::{CertificateLink, ClusterCertificates};
 use super::input::{Input, clock_ms};
 use super::link_error::LinkError;
 use super::log_limiter::LogLimiter;
@@ -48,6 +49,7 @@ pub(super) struct DriverResources {
     pub start: StartId,
     pub zones: Arc<ClusterZones>,
     pub ticket_keys: Arc<ClusterTicketKeys>,
+    pub certificates: Arc<ClusterCertificates>,
     pub log: ErrorLog,
     pub start_state: Arc<StartState>,
     /// Status of the node, renewed about once per second.
@@ -80,8 +82,8 @@ struct ClusterDriver {
     link: Option<ActiveLink>,
     /// Task of the connections for pages.
     page_connections: Option<AbortOnDrop>,
-    /// Task of the exchange of ticket keys.
-    ticket_keys: Option<AbortOnDrop>,
+    /// Tasks of the exchange of ticket keys and certificates.
+    secrets: Option<[AbortOnDrop; 2]>,
     answers: HashMap<PurgeTicket, oneshot::Sender<PurgeAnswer>>,
     log_limiter: LogLimiter,
     /// Set while no connection exists, after the reason was logged once.
@@ -114,7 +116,7 @@ pub(super) async fn drive(
         link_number: 0,
         link: None,
         page_connections: None,
-        ticket_keys: None,
+        secrets: None,
         answers: HashMap::new(),
         log_limiter: LogLimiter::default(),
         has_logged_failure: false,
@@ -263,7 +265,7 @@ impl ClusterDriver {
     /// Closes the current connections, and starts to connect until it succeeds.
     fn connect(&mut self) {
         self.link = None;
-        self.ticket_keys = None;
+        self.secrets = None;
         self.close_pages();
         self.link_number += 1;
         let (number, inputs) = (self.link_number, self.inputs.clone());
@@ -304,11 +306,24 @@ impl ClusterDriver {
         self.page_connections = Some(AbortOnDrop(tokio::spawn(connections.run())));
     }
 
+    /// Starts the tasks of the exchange of ticket keys and certificates.
+    fn exchange_secrets(&mut self, connection: &CommandConnection) {
+        let DriverResources { ticket_keys, certificates, secret, start, log, .. } = &self.resources;
+        let ticket_keys = Arc::clone(ticket_keys).run(connection.secrets(), secret.clone(), log.clone());
+        let certificates = Arc::clone(certificates).run(CertificateLink {
+            connection: connection.secrets(),
+            secret: secret.clone(),
+            owner: owner(*start),
+            runtime: tokio::runtime::Handle::current(),
+            log: log.clone(),
+        });
+        self.secrets =
+            Some([AbortOnDrop(tokio::spawn(ticket_keys)), AbortOnDrop(tokio::spawn(certificates))]);
+    }
+
     fn use_link(&mut self, link: ValkeyLink) {
         let ValkeyLink { server, commands, reads } = link;
-        let DriverResources { ticket_keys, secret, log, .. } = &self.resources;
-        let exchange = Arc::clone(ticket_keys).run(commands.secrets(), secret.clone(), log.clone());
-        self.ticket_keys = Some(AbortOnDrop(tokio::spawn(exchange)));
+        self.exchange_secrets(&commands);
         let start = |connection| start_connection(self.link_number, connection, self.inputs.clone());
         self.link = Some(ActiveLink { commands: start(commands), reads: start(reads) });
         if std::mem::take(&mut self.has_logged_failure) {

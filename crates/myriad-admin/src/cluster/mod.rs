@@ -13,11 +13,16 @@
 //! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |
 //! | `pages`, `page_commands`, `page_link` | pages that the nodes fetch for each other; their commands and connections |
 //! | `ticket_keys`, `secret_commands` | keys of TLS session tickets that the nodes share; commands for encrypted values |
+//! | `certificates`, `certificate_lease`, `certificate_task`, `certificate_commands` | automatic certificates that the nodes share; orders; exchange; commands |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
 //! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
 
 mod block;
+mod certificate_commands;
+mod certificate_lease;
+mod certificate_task;
+mod certificates;
 mod directives;
 mod driver;
 mod input;

@@ -17,6 +17,7 @@ use myriad_log::{ErrorLog, LogLevel};
 use myriad_store::page::{AnnouncedPurge, PageZone};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
+use super::certificates::ClusterCertificates;
 use super::driver::{DriverResources, drive};
 use super::input::{Input, clock_ms};
 use super::options::ClusterOptions;
@@ -93,7 +94,7 @@ impl PreparedNode {
     pub(super) fn start(
         self,
         zones: &Arc<ClusterZones>,
-        ticket_keys: &Arc<ClusterTicketKeys>,
+        (ticket_keys, certificates): (&Arc<ClusterTicketKeys>, &Arc<ClusterCertificates>),
         has_pages: bool,
         log: &ErrorLog,
     ) -> NodeThread {
@@ -118,6 +119,7 @@ impl PreparedNode {
             start,
             zones: Arc::clone(zones),
             ticket_keys: Arc::clone(ticket_keys),
+            certificates: Arc::clone(certificates),
             log: log.clone(),
             start_state: Arc::clone(&start_state),
             last_status: Arc::clone(&handle.last_status),

@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
+use super::certificates::ClusterCertificates;
 use super::input::Input;
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
@@ -28,6 +29,7 @@ pub(super) struct ClusterPublisher {
     state: Arc<Mutex<PublisherState>>,
     pages: Arc<SharedPages>,
     ticket_keys: Arc<ClusterTicketKeys>,
+    certificates: Arc<ClusterCertificates>,
 }
 
 #[derive(Default)]
@@ -76,9 +78,13 @@ impl PublisherState {
 }
 
 impl ClusterPublisher {
-    /// Creates a publisher that announces purges to `pages`, and reports the state of `pages` and `ticket_keys`.
-    pub(super) fn new(pages: Arc<SharedPages>, ticket_keys: Arc<ClusterTicketKeys>) -> Self {
-        Self { state: Arc::default(), pages, ticket_keys }
+    /// Creates a publisher that announces purges to `pages`, and reports the state of all arguments.
+    pub(super) fn new(
+        pages: Arc<SharedPages>,
+        ticket_keys: Arc<ClusterTicketKeys>,
+        certificates: Arc<ClusterCertificates>,
+    ) -> Self {
+        Self { state: Arc::default(), pages, ticket_keys, certificates }
     }
 
     /// Stores purges from now on for the first node of a cluster, which has this handle.
@@ -167,14 +173,19 @@ impl PurgePublisher for ClusterPublisher {
 
     fn status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
-        Some(publisher_status(&handle.options, &Self::node_status(&handle)?, &self.pages, &self.ticket_keys))
+        Some(publisher_status(
+            &handle.options,
+            &Self::node_status(&handle)?,
+            &self.pages,
+            (&self.ticket_keys, &self.certificates),
+        ))
     }
 
     fn last_status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
         let status = handle.last_status.lock();
         let status = status.as_ref()?;
-        Some(publisher_status(&handle.options, status, &self.pages, &self.ticket_keys))
+        Some(publisher_status(&handle.options, status, &self.pages, (&self.ticket_keys, &self.certificates)))
     }
 
     fn forget_node(&self, node: &str) -> Result<(), String> {
@@ -267,7 +278,7 @@ mod tests {
 
     #[test]
     fn purge_between_two_nodes_is_sent_by_the_next_one_and_refused_after_the_last() {
-        let publisher = ClusterPublisher::new(Arc::default(), Arc::default());
+        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default());
         let ((first, mut first_queue), (second, mut second_queue)) = (node(), node());
         publisher.start(first);
         assert!(publish(&publisher, "a").is_some());
@@ -284,7 +295,7 @@ mod tests {
 
     #[test]
     fn purge_before_the_start_of_the_first_node_is_sent_by_it() {
-        let publisher = ClusterPublisher::new(Arc::default(), Arc::default());
+        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default());
         assert!(publish(&publisher, "a").is_none(), "no node is prepared");
         let (first, mut queue) = node();
         publisher.prepare(first.clone());

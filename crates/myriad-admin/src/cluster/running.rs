@@ -7,7 +7,10 @@ use std::time::Duration;
 use myriad_log::ErrorLog;
 use myriad_store::page::{PageZone, PurgePublisher};
 use myriad_tls::SharedTicketKeys;
+use myriad_tls::acme_client::{OrderCoordinator, PendingChallenges, SharedCertificate};
 
+use super::certificate_lease::CertificateCoordinator;
+use super::certificates::ClusterCertificates;
 use super::node_thread::{NodeThread, PreparedNode};
 use super::options::ClusterOptions;
 use super::publisher::ClusterPublisher;
@@ -24,6 +27,7 @@ pub struct RunningCluster {
     publisher: Arc<ClusterPublisher>,
     zones: Arc<ClusterZones>,
     ticket_keys: Arc<ClusterTicketKeys>,
+    certificates: Arc<ClusterCertificates>,
     node: Option<NodeThread>,
 }
 
@@ -54,8 +58,10 @@ impl Default for RunningCluster {
     fn default() -> Self {
         let zones = Arc::<ClusterZones>::default();
         let ticket_keys = Arc::<ClusterTicketKeys>::default();
-        let publisher = ClusterPublisher::new(Arc::clone(zones.pages()), Arc::clone(&ticket_keys));
-        Self { publisher: Arc::new(publisher), zones, ticket_keys, node: None }
+        let certificates = Arc::<ClusterCertificates>::default();
+        let pages = Arc::clone(zones.pages());
+        let publisher = ClusterPublisher::new(pages, Arc::clone(&ticket_keys), Arc::clone(&certificates));
+        Self { publisher: Arc::new(publisher), zones, ticket_keys, certificates, node: None }
     }
 }
 
@@ -113,6 +119,7 @@ impl RunningCluster {
                 self.publisher.close();
                 self.stop_node(true);
                 self.ticket_keys.forget();
+                self.certificates.set_enabled(false);
             }
             PreparedChange::Start(node) => {
                 self.publisher.suspend();
@@ -121,7 +128,9 @@ impl RunningCluster {
                 if !is_same {
                     self.ticket_keys.forget();
                 }
-                let node = node.start(&self.zones, &self.ticket_keys, is_reload, &prepared.log);
+                self.certificates.set_enabled(true);
+                let secrets = (&self.ticket_keys, &self.certificates);
+                let node = node.start(&self.zones, secrets, is_reload, &prepared.log);
                 self.publisher.start(node.handle());
                 self.include(&self.zones.all());
                 node.wait_until_ready(START_TIMEOUT);
@@ -133,6 +142,20 @@ impl RunningCluster {
     /// Replaces the ticket keys that the nodes of the cluster share, one set for each lifetime of tickets.
     pub fn set_ticket_keys(&self, sets: Vec<Arc<SharedTicketKeys>>) {
         self.ticket_keys.set(sets);
+    }
+
+    /// Replaces the automatic certificates that the nodes share, and the challenges that all nodes answer.
+    pub fn set_certificates(
+        &self,
+        challenges: Option<Arc<PendingChallenges>>,
+        certificates: Vec<SharedCertificate>,
+    ) {
+        self.certificates.set(challenges, certificates);
+    }
+
+    /// Returns the coordinator of the orders of automatic certificates.
+    pub fn coordinator(&self) -> Arc<dyn OrderCoordinator> {
+        Arc::new(CertificateCoordinator(Arc::clone(&self.certificates)))
     }
 
     /// Lets zones publish their purges.

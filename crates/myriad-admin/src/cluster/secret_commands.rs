@@ -1,4 +1,4 @@
-//! Commands for the encrypted values that the nodes share: keys of session tickets.
+//! Commands for the encrypted values that the nodes share: keys of session tickets, keys of accounts.
 
 use redis::aio::MultiplexedConnection;
 use redis::cmd;

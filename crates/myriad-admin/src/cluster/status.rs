@@ -5,6 +5,7 @@ use myriad_cluster::node::{
 };
 use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
 
+use super::certificates::ClusterCertificates;
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
 use super::ticket_keys::ClusterTicketKeys;
@@ -14,9 +15,10 @@ pub(super) fn publisher_status(
     options: &ClusterOptions,
     node: &NodeStatus,
     pages: &SharedPages,
-    ticket_keys: &ClusterTicketKeys,
+    (ticket_keys, certificates): (&ClusterTicketKeys, &ClusterCertificates),
 ) -> PublisherStatus {
-    let counters = node_counters(&node.counters);
+    let counters = node_counters(&node.counters).into_iter().chain(pages.counters());
+    let counters = counters.chain(ticket_keys.counters()).chain(certificates.counters());
     PublisherStatus {
         cluster: options.name.clone(),
         node: options.node.clone(),
@@ -36,7 +38,7 @@ pub(super) fn publisher_status(
         unconfirmed_count: node.pending_count as u64,
         pages: if options.shares_pages { pages.state() } else { "off" },
         ticket_keys: ticket_keys.state(),
-        counters: counters.into_iter().chain(pages.counters()).chain(ticket_keys.counters()).collect(),
+        counters: counters.collect(),
     }
 }
 

@@ -32,6 +32,11 @@ pub enum RecordContext<'a> {
         /// Cache key.
         key: &'a [u8],
     },
+    /// Name of the values of an order or account that the text identifies.
+    Certificate {
+        /// Text that identifies the order or account.
+        text: &'a str,
+    },
 }
 
 impl RecordContext<'_> {
@@ -43,6 +48,7 @@ impl RecordContext<'_> {
             Self::Receipts(node) => (3, node.as_str(), b""),
             Self::Stored(node) => (4, node.as_str(), b""),
             Self::Page { zone, key } => (5, zone, key),
+            Self::Certificate { text } => (6, text, b""),
         }
     }
 }

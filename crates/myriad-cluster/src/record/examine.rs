@@ -1,8 +1,8 @@
 //! Round trips of arbitrary bytes, for the fuzz target `cluster_record`.
 
 use super::{
-    ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, PageRecord, ReceiptRecord, RecordContents,
-    RecordContext, StoredNode, TicketKeyRecord,
+    ChallengeRecord, ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, PageRecord, PemRecord,
+    ReceiptRecord, RecordContents, RecordContext, StoredNode, TicketKeyRecord,
 };
 
 /// Decodes `body` as the authentic contents of each kind of record, and encodes what was decoded. Returns the number of
@@ -63,11 +63,31 @@ pub fn examine_records(body: &[u8]) -> Option<usize> {
             return None;
         }
     }
+    Some(valid + examine_encrypted(&secret, body)?)
+}
+
+/// Does the same for the records that are encrypted.
+fn examine_encrypted(secret: &ClusterSecret, body: &[u8]) -> Option<usize> {
+    let mut valid = 0;
     let sealed = secret.encrypt("value", body.to_vec().into())?;
-    if let Ok(record) = TicketKeyRecord::decode(&secret, "value", &sealed) {
+    if let Ok(record) = TicketKeyRecord::decode(secret, "value", &sealed) {
         valid += 1;
-        let again = record.encode(&secret, "value")?;
-        if TicketKeyRecord::decode(&secret, "value", &again).as_ref() != Ok(&record) {
+        let again = record.encode(secret, "value")?;
+        if TicketKeyRecord::decode(secret, "value", &again).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    if let Ok(record) = PemRecord::decode(secret, "value", &sealed) {
+        valid += 1;
+        let again = record.encode(secret, "value")?;
+        if PemRecord::decode(secret, "value", &again).as_ref() != Ok(&record) {
+            return None;
+        }
+    }
+    if let Ok(challenges) = ChallengeRecord::decode_all(secret, "value", &sealed) {
+        valid += 1;
+        let again = ChallengeRecord::encode_all(&challenges, secret, "value")?;
+        if ChallengeRecord::decode_all(secret, "value", &again).as_ref() != Ok(&challenges) {
             return None;
         }
     }

@@ -172,6 +172,8 @@ pub struct AcmeCertificateConf {
     pub identifiers: Vec<AcmeIdentifier>,
     /// `key=`: type of the certificate's key.
     pub key: AcmeKeyKind,
+    /// `cluster=`: false if the nodes of a cluster do not share the certificate.
+    pub cluster: bool,
     /// Position of the directive.
     pub span: Span,
 }

@@ -106,7 +106,8 @@ pub(super) static ROWS: &[Directive] = &[
         "Obtains and renews a certificate, available as `$acme_certificate` and `$acme_certificate_key`.",
     )
     .differs(
-        "the variables are available only in `ssl_certificate` and `ssl_certificate_key`, so that keys cannot leak",
+        "the variables are available only in `ssl_certificate` and `ssl_certificate_key`, so that keys cannot leak; \
+         `cluster=off` excludes the certificate from a cluster",
     ),
     Directive::new("acme_shared_zone", Contexts::HTTP, ONE, Set::Http(shared_zone), "Shared memory zone for certificates.")
         .default("zone=ngx_acme_shared:256k")
@@ -214,6 +215,7 @@ fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResul
         written: Vec::new(),
         identifiers: Vec::new(),
         key: AcmeKeyKind::default(),
+        cluster: true,
         span: args.node.span,
     };
     for index in 1..args.len() {
@@ -222,6 +224,12 @@ fn certificate(server: &mut ServerConf, args: &mut Arguments<'_>) -> SetterResul
             certificate.key = key_kind(args, index, kind)?.ok_or_else(|| {
                 args.invalid(index, "key=ecdsa:256, ecdsa:384, ecdsa:521, rsa:2048, rsa:3072 or rsa:4096")
             })?;
+        } else if let Some(switch) = word.strip_prefix(b"cluster=") {
+            certificate.cluster = match switch {
+                b"on" => true,
+                b"off" => false,
+                _ => return Err(args.invalid(index, "cluster=on or cluster=off")),
+            };
         } else {
             certificate.written.push(args.text(index)?);
         }

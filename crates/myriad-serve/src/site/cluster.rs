@@ -6,10 +6,13 @@ use std::sync::Arc;
 use myriad_admin::cluster::{ClusterOptions, ClusterSettings, PreparedCluster, RunningCluster};
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
+use myriad_exchange::state_storage::SharedStateStorage;
 use myriad_store::page::PageZone;
 use myriad_tls::TlsReloadState;
+use myriad_tls::acme_client::OrderCoordinator;
 
 use super::start_error::StartError;
+use crate::acme::shared_certificates;
 
 /// Node of the `cluster` block; none without the block.
 #[derive(Default)]
@@ -73,6 +76,18 @@ impl ClusterHandle {
     /// Replaces the ticket keys that the nodes share by those of `tls`.
     pub(super) fn share_ticket_keys(&self, tls: &TlsReloadState) {
         self.0.set_ticket_keys(tls.shared_ticket_keys());
+    }
+
+    /// Replaces the automatic certificates that the nodes share by those of a configuration.
+    pub(super) fn share_certificates(&self, runtime: &Runtime, keeper: &SharedStateStorage) {
+        let challenges = runtime.acme.as_ref().map(|plan| Arc::clone(&plan.challenges));
+        self.0.set_certificates(challenges, shared_certificates(runtime, keeper));
+    }
+
+    /// Returns the coordinator of the orders of automatic certificates.
+    #[expect(clippy::unnecessary_wraps, reason = "builds without the feature `cluster` have no coordinator")]
+    pub(super) fn coordinator(&self) -> Option<Arc<dyn OrderCoordinator>> {
+        Some(self.0.coordinator())
     }
 
     /// Stops the node for good. `is_leaving` is true if the node leaves the cluster until its next start.

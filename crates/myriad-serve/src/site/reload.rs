@@ -39,12 +39,14 @@ impl RunningSite {
             .map_err(StartError::Configuration)?;
         open_zones(&runtime, &self.disks, &inherited.keeper);
         // A failure after the workers have the new configuration could not be undone.
-        let prepared_agents = inner.agents.prepare(&runtime, &inherited.keeper)?;
+        let environment = (&inherited.keeper, inner.cluster.coordinator());
+        let prepared_agents = inner.agents.prepare(&runtime, &environment)?;
         let cluster_plan = inner.cluster.prepare(model, &inherited.folder, &runtime)?;
         let tunnels_end = *self.shutdown_timeout.lock();
         run_on_workers(&inner.workers, (&runtime, streams.as_ref()), &sockets, &mut inner.quic, tunnels_end)?;
         inner.cluster.apply(cluster_plan);
-        inner.agents.apply_plan(prepared_agents, &runtime, &inherited.keeper);
+        inner.cluster.share_certificates(&runtime, &inherited.keeper);
+        inner.agents.apply_plan(prepared_agents, &runtime, &environment);
         inner.retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
         inner.cluster.share_ticket_keys(&inner.retained.tls);
         let issuers = runtime.acme.iter().flat_map(|plan| &plan.issuers);

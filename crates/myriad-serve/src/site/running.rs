@@ -146,11 +146,12 @@ impl RunningSite {
             disks: disks.clone(),
             workers: workers.iter().map(|worker| worker.commands.clone()).collect(),
         };
-        let mut agents = AcmeAgents::default();
-        let prepared_agents = agents.prepare(&runtime, &inherited.keeper)?;
+        let environment = (&inherited.keeper, cluster.coordinator());
+        let (mut agents, prepared_agents) = AcmeAgents::begin(&runtime, &environment)?;
         run_on_workers(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         inherited.relay.start_reading_inbox()?;
-        agents.apply_plan(prepared_agents, &runtime, &inherited.keeper);
+        cluster.share_certificates(&runtime, &inherited.keeper);
+        agents.apply_plan(prepared_agents, &runtime, &environment);
         retained.tls.drop_unused(runtime.staples.iter().map(|planned| &planned.staple));
         let watching = MemoryWatcherHandle::begin(subject, &runtime, model.main.memory_limit)?;
         retained.generations += 1;

@@ -21,6 +21,8 @@ pub struct PlannedIssuer {
     pub issuer: Issuer,
     /// Slots of the certificates ordered from the authority.
     pub slots: Vec<Arc<CertificateSlot>>,
+    /// Those of `slots` that the nodes of a cluster share.
+    pub shared: Vec<Arc<CertificateSlot>>,
     /// Folder of the issuer's account key and certificates; `None` if nothing is stored (`state_path`).
     pub state: Option<PathBuf>,
     /// Stored key of the ACME account in PEM; `None` if none was read.
@@ -38,11 +40,12 @@ pub fn planned_issuers(
     let (mut issuers, mut errors) = (Vec::new(), Vec::new());
     for conf in model.http.iter().flat_map(|http| &http.acme_issuers) {
         let slots = orders.slots_of_issuer(&conf.name, model);
+        let shared = orders.shared_slots(&conf.name, model);
         let state = state_folder(conf, prefix);
         let account = state.as_ref().and_then(|folder| files.read.get(&folder.join(ACCOUNT_FILE)));
         let account = account.cloned().map(Zeroizing::new);
         match issuer(conf, files) {
-            Ok(issuer) => issuers.push(PlannedIssuer { issuer, slots, state, account }),
+            Ok(issuer) => issuers.push(PlannedIssuer { issuer, slots, shared, state, account }),
             Err(error) => errors.push(*error),
         }
     }

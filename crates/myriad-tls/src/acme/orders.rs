@@ -65,6 +65,17 @@ impl AcmeOrders {
         slots
     }
 
+    /// Returns those of [`Self::slots_of_issuer`] that the nodes of a cluster share: no server has `cluster=off` for them.
+    pub(crate) fn shared_slots(&self, issuer: &str, model: &Model) -> Vec<Arc<CertificateSlot>> {
+        let mut slots = self.slots_of_issuer(issuer, model);
+        let servers = model.http.iter().flat_map(|http| &http.servers);
+        for certificate in servers.filter_map(|server| server.acme.as_ref()).filter(|own| !own.cluster) {
+            let excluded = order(certificate);
+            slots.retain(|slot| certificate.issuer.lossy() != issuer || slot.order != excluded);
+        }
+        slots
+    }
+
     /// Removes all certificate slots except those in `ordered`, whose certificates the configuration still uses.
     pub fn retain_only<'a>(&mut self, ordered: impl IntoIterator<Item = &'a Arc<CertificateSlot>>) {
         let ordered: Vec<&Arc<CertificateSlot>> = ordered.into_iter().collect();
@@ -183,6 +194,17 @@ mod tests {
         let start = format!("acme: cannot use the stored certificate \"{}\": ", path(1).display());
         assert!(said.starts_with(&start), "{said}");
         assert!(said.ends_with("the certificate cannot be read"), "{said}");
+    }
+
+    #[test]
+    fn certificate_with_cluster_off_in_one_server_is_not_shared() {
+        let site =
+            TestSite::of(&TWO.replacen("acme_certificate ca;", "acme_certificate ca cluster=off;", 1), &[]);
+        let mut orders = AcmeOrders::default();
+        let (slots, _) = slots(&site, &mut orders);
+        let shared = orders.shared_slots("ca", &site.model);
+        let [other] = &shared[..] else { panic!("{shared:?}") };
+        assert!(Arc::ptr_eq(other, slots[2].as_ref().expect("a slot")));
     }
 
     #[test]

@@ -10,8 +10,10 @@ use myriad_conf::settings::LogLevel;
 use parking_lot::{Condvar, Mutex};
 use zeroize::Zeroizing;
 
+use crate::acme_client::callbacks::{LogCallback, StoreCallback};
 use crate::acme_client::certificate_slot::CertificateSlot;
 use crate::acme_client::challenges::PendingChallenges;
+use crate::acme_client::coordination::{OrderCoordinator, OrderLease, OrderTurn};
 use crate::acme_client::error::AcmeError;
 use crate::acme_client::https::{Https, Resolve};
 use crate::acme_client::issuer::{AccountKey, CertificateOrder, Issuer};
@@ -30,10 +32,15 @@ const DIRECTORY_AGE: Duration = Duration::from_hours(1);
 /// Maximum sleep of the agent between checks for due tasks, in seconds, because the system clock may be set meanwhile.
 const LONGEST_SLEEP_S: u64 = 3600;
 
-/// Function that writes a line to the error log.
-pub type LogCallback = Arc<dyn Fn(LogLevel, &str) + Send + Sync>;
-/// Function that stores a file of the issuer (account key or certificate) permanently, given its name and contents.
-pub type StoreCallback = Arc<dyn Fn(&str, &[u8]) + Send + Sync>;
+/// Pause before another node's order is checked again, and before an order without a connection, in seconds.
+const RETRY_S: u64 = 2;
+/// Pause of a node that has a certificate and cannot reach the other nodes, in seconds.
+const UNREACHABLE_S: u64 = 60;
+/// Time in seconds after which a node without a usable certificate orders it for itself, if it cannot reach the other nodes.
+const ALONE_AFTER_S: u64 = 60;
+/// Time in seconds after which a node without a usable certificate orders it for itself, although another node has the right
+/// to order it.
+const LONGEST_WAIT_S: u64 = 12 * 3600;
 
 /// Functions that an agent calls in the rest of the process.
 #[derive(Clone)]
@@ -44,6 +51,8 @@ pub struct AgentCallbacks {
     pub store: StoreCallback,
     /// Resolves the host name of the authority.
     pub resolve: Resolve,
+    /// Coordinates orders with the other nodes of a cluster; `None` if this process orders its certificates for itself.
+    pub cluster: Option<Arc<dyn OrderCoordinator>>,
 }
 
 /// Handle of the thread that orders and renews the certificates of one ACME issuer. Dropping it stops the thread when
@@ -67,6 +76,10 @@ struct AgentState {
 /// Certificate with the times of its next order and of its next query for renewal information.
 struct ScheduledCertificate {
     slot: Arc<CertificateSlot>,
+    /// Version of the slot's certificate at which the times were computed.
+    version: u64,
+    /// Time at which this node began to wait for another one, in seconds since the Unix epoch; `None` if it does not wait.
+    waiting_since_s: Option<u64>,
     /// Number of failed orders of the certificate since its last success or the last reload.
     failures: u32,
     /// Time of the next order or renewal of the certificate, in seconds since the Unix epoch.
@@ -146,10 +159,18 @@ impl fmt::Debug for AcmeAgent {
 
 impl ScheduledCertificate {
     fn new(slot: Arc<CertificateSlot>, now_s: u64) -> Self {
-        let facts = slot.info();
+        let (version, facts) = (slot.version(), slot.info());
         let window = facts.map(|facts| schedule::renewal_window(facts.not_before_s, facts.not_after_s));
         let order_at_s = window.map_or(now_s, |window| window.pick(random_fraction()));
-        Self { slot, failures: 0, order_at_s, information_at_s: now_s, window }
+        Self {
+            slot,
+            version,
+            waiting_since_s: None,
+            failures: 0,
+            order_at_s,
+            information_at_s: now_s,
+            window,
+        }
     }
 
     /// Returns the time of the certificate's next task, in seconds since the Unix epoch.
@@ -175,6 +196,10 @@ impl AgentShared {
                 return None;
             }
             let now = now_s();
+            // Certificates of other nodes of a cluster are put into the slots by another thread.
+            for entry in state.entries.iter_mut().filter(|entry| entry.version != entry.slot.version()) {
+                *entry = ScheduledCertificate::new(Arc::clone(&entry.slot), now);
+            }
             if let Some(task) = state.entries.iter().find_map(|entry| entry.due_task(now)) {
                 return Some((task, state.callbacks.clone()));
             }
@@ -233,53 +258,138 @@ impl AgentThread {
     }
 
     fn order(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
+        let Ok(lease) = self.turn(slot, outside) else { return };
         let action = if slot.is_ready() { "renewing" } else { "ordering" };
         self.log(outside, LogLevel::Info, format_args!("{action} the certificate for {}", slot.order));
-        match self.order_once(slot, outside) {
-            Ok(()) => self.certificate_issued(slot, outside),
-            Err(AcmeError::Stopped) => {}
-            Err(error) => {
-                // A new client is created for the next attempt, because the state of this one may be the cause.
-                self.client = None;
-                let pause = self.shared.with_entry(slot, |entry| {
-                    entry.failures = entry.failures.saturating_add(1);
-                    let pause = pause_s(entry.failures, error.retry_after_s(), random_fraction());
-                    entry.order_at_s = now_s().saturating_add(pause);
-                    pause
-                });
-                // The failure is not logged if the certificate is no longer in the list.
-                let Some(pause) = pause else { return };
-                let stands = if slot.is_ready() {
-                    "the current certificate remains in use"
-                } else {
-                    "TLS handshakes are refused until a certificate is issued"
-                };
-                self.log(
-                    outside,
-                    LogLevel::Error,
-                    format_args!(
-                        "could not obtain the certificate for {}: {error}; {stands}; next attempt in {}",
-                        slot.order,
-                        format_duration(pause)
-                    ),
-                );
+        match self.order_once(slot, outside, lease.as_deref()) {
+            Ok(text) => {
+                self.certificate_issued(slot, outside);
+                if let Some(lease) = lease {
+                    lease.complete(text.as_bytes());
+                }
             }
+            // Another node has the right to order the certificate now.
+            Err(AcmeError::Stopped) if lease.as_ref().is_some_and(|lease| lease.is_lost()) => {
+                self.postpone(slot, RETRY_S);
+            }
+            Err(AcmeError::Stopped) => {}
+            Err(error) => self.order_failed(slot, outside, lease, &error),
         }
     }
 
-    fn order_once(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) -> Result<(), AcmeError> {
+    /// Returns the right to order a certificate; `None` in it if the certificate is not shared, or this node orders it for
+    /// itself because it has waited too long for the other nodes. Otherwise, postpones the order.
+    fn turn(
+        &self,
+        slot: &Arc<CertificateSlot>,
+        outside: &AgentCallbacks,
+    ) -> Result<Option<Box<dyn OrderLease>>, OrderPostponed> {
+        let Some(cluster) = &outside.cluster else { return Ok(None) };
+        let now = now_s();
+        // The configuration may have been corrected, or the process restarted for it.
+        let is_first = |entry: &mut ScheduledCertificate| {
+            !entry.slot.is_ready() && entry.failures == 0 && entry.waiting_since_s.is_none()
+        };
+        let ignores_pause = self.shared.with_entry(slot, is_first).unwrap_or(false);
+        let (pause_s, limit_s, reason) = match cluster.begin(slot, ignores_pause) {
+            OrderTurn::Unshared => return Ok(None),
+            OrderTurn::Granted(lease) => {
+                // The certificate may have been put into the slot before the right was requested.
+                let is_current = self.shared.with_entry(slot, |entry| entry.version == slot.version());
+                return if is_current == Some(true) { Ok(Some(lease)) } else { Err(OrderPostponed) };
+            }
+            // The new version of the slot gives it another schedule.
+            OrderTurn::Taken => return Err(OrderPostponed),
+            OrderTurn::Waiting(time) => {
+                let pause_s = time.as_secs().saturating_add(1).clamp(RETRY_S, LONGEST_WAIT_S);
+                (pause_s, LONGEST_WAIT_S, "another node of the cluster orders it, or could not obtain it")
+            }
+            OrderTurn::Unreachable => {
+                let pause_s = if slot.is_usable(now) { UNREACHABLE_S } else { RETRY_S };
+                (pause_s, ALONE_AFTER_S, "the other nodes of the cluster cannot be reached")
+            }
+        };
+        let since = self.shared.with_entry(slot, |entry| {
+            let is_first = entry.waiting_since_s.is_none();
+            entry.order_at_s = now.saturating_add(pause_s);
+            (is_first, *entry.waiting_since_s.get_or_insert(now))
+        });
+        // The certificate is no longer in the list.
+        let Some((is_first, since_s)) = since else { return Err(OrderPostponed) };
+        if !slot.is_usable(now) && now.saturating_sub(since_s) >= limit_s {
+            let message =
+                format_args!("this node orders the certificate for {} for itself: {reason}", slot.order);
+            self.log(outside, LogLevel::Warn, message);
+            return Ok(None);
+        }
+        if is_first {
+            let message = format_args!("waiting for the certificate for {}: {reason}", slot.order);
+            self.log(outside, LogLevel::Info, message);
+        }
+        Err(OrderPostponed)
+    }
+
+    fn postpone(&self, slot: &Arc<CertificateSlot>, pause_s: u64) {
+        self.shared.with_entry(slot, |entry| entry.order_at_s = now_s().saturating_add(pause_s));
+    }
+
+    /// Schedules the next attempt, and logs the failure. The failure is not logged if the certificate is no longer in the
+    /// list.
+    fn order_failed(
+        &mut self,
+        slot: &Arc<CertificateSlot>,
+        outside: &AgentCallbacks,
+        lease: Option<Box<dyn OrderLease>>,
+        error: &AcmeError,
+    ) {
+        // A new client is created for the next attempt, because the state of this one may be the cause.
+        self.client = None;
+        let others = lease.as_ref().map_or(0, |lease| lease.failures());
+        let pause = self.shared.with_entry(slot, |entry| {
+            entry.failures = entry.failures.max(others).saturating_add(1);
+            let pause = pause_s(entry.failures, error.retry_after_s(), random_fraction());
+            entry.order_at_s = now_s().saturating_add(pause);
+            pause
+        });
+        let Some(pause) = pause else { return };
+        if let Some(lease) = lease {
+            lease.fail(Duration::from_secs(pause));
+        }
+        let stands = if slot.is_ready() {
+            "the current certificate remains in use"
+        } else {
+            "TLS handshakes are refused until a certificate is issued"
+        };
+        self.log(
+            outside,
+            LogLevel::Error,
+            format_args!(
+                "could not obtain the certificate for {}: {error}; {stands}; next attempt in {}",
+                slot.order,
+                format_duration(pause)
+            ),
+        );
+    }
+
+    fn order_once(
+        &mut self,
+        slot: &Arc<CertificateSlot>,
+        outside: &AgentCallbacks,
+        lease: Option<&dyn OrderLease>,
+    ) -> Result<Zeroizing<String>, AcmeError> {
         let replaces = slot.info().and_then(|facts| facts.renewal_id.clone());
         let shared = Arc::clone(&self.shared);
-        let wait = |pause: Duration| shared.sleep(pause, slot);
+        let wait = |pause: Duration| shared.sleep(pause, slot) && !lease.is_some_and(OrderLease::is_lost);
         let challenges = Arc::clone(&self.challenges);
         let issuer = self.issuer.clone();
-        let around = OrderContext { issuer: &issuer, challenges: &challenges, now_s: now_s(), wait: &wait };
+        let around =
+            OrderContext { issuer: &issuer, challenges: &challenges, lease, now_s: now_s(), wait: &wait };
         let client = self.client(outside)?;
         let replaces = replaces.filter(|_| client.directory.renewal_info.is_some());
         let text = order::order_certificate(client, &around, &slot.order, replaces.as_deref())?;
         slot.fill(text.as_bytes())?;
         (outside.store)(&slot.order.file_name(), text.as_bytes());
-        Ok(())
+        Ok(text)
     }
 
     fn certificate_issued(&self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
@@ -357,8 +467,8 @@ impl AgentThread {
         Ok(&mut self.client.insert(client).1)
     }
 
-    /// Returns the account key: the configured, the stored, or a newly generated key. A new key is stored before it is
-    /// used.
+    /// Returns the account key: the configured one, that of the cluster, the stored one, or a newly generated one. A new key
+    /// is stored before it is used.
     fn key(&mut self, outside: &AgentCallbacks) -> Result<Arc<SigningKey>, AcmeError> {
         if let Some(key) = &self.key {
             return Ok(Arc::clone(key));
@@ -369,18 +479,31 @@ impl AgentThread {
             })?,
             AccountKey::Generated(kind) => {
                 let stored = self.account.as_deref().and_then(|text| SigningKey::from_pem(text));
-                if let Some(key) = stored {
-                    key
-                } else {
-                    let key = SigningKey::generate(*kind)?;
+                let is_stored = stored.is_some();
+                let own = stored.map_or_else(|| SigningKey::generate(*kind), Ok)?;
+                let (key, is_own) = match self.shared_key(&own, outside) {
+                    Some(shared) => (shared, false),
+                    None => (own, true),
+                };
+                if !is_stored || !is_own {
                     (outside.store)(ACCOUNT_FILE, key.to_pem().as_bytes());
-                    key
                 }
+                key
             }
         };
         Ok(Arc::clone(self.key.insert(Arc::new(key))))
     }
+
+    /// Returns the account key on which the nodes of the cluster agree; `None` if it is `own`, or there is none.
+    fn shared_key(&self, own: &SigningKey, outside: &AgentCallbacks) -> Option<SigningKey> {
+        let own = own.to_pem();
+        let agreed = outside.cluster.as_ref()?.account_key(&self.issuer, own.as_bytes())?;
+        SigningKey::from_pem(&agreed).filter(|agreed| *agreed.to_pem() != *own)
+    }
 }
+
+/// An order is not made now: another node orders the certificate, or has obtained it.
+struct OrderPostponed;
 
 fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())

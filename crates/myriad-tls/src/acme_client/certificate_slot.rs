@@ -2,12 +2,13 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::x509::pem;
 use parking_lot::RwLock;
 use rustls::pki_types::CertificateDer;
 use rustls::sign::CertifiedKey;
+use zeroize::Zeroizing;
 
 use crate::acme_client::certificate_info::CertificateInfo;
 use crate::acme_client::error::AcmeError;
@@ -20,6 +21,8 @@ pub struct CertificateSlot {
     pub order: CertificateOrder,
     /// Set once a certificate is in the slot; readable without the lock.
     ready: AtomicBool,
+    /// Number of certificates that have been in the slot.
+    version: AtomicU64,
     issued: RwLock<Option<IssuedCertificate>>,
 }
 
@@ -27,12 +30,15 @@ pub struct CertificateSlot {
 struct IssuedCertificate {
     certified: Arc<CertifiedKey>,
     facts: Arc<CertificateInfo>,
+    /// Chain and private key in PEM, for the other nodes of a cluster.
+    text: Arc<Zeroizing<Vec<u8>>>,
 }
 
 impl CertificateSlot {
     /// Creates a slot without a certificate.
     pub fn new(order: CertificateOrder) -> Arc<Self> {
-        Arc::new(Self { order, ready: AtomicBool::new(false), issued: RwLock::new(None) })
+        let (ready, version) = (AtomicBool::new(false), AtomicU64::new(0));
+        Arc::new(Self { order, ready, version, issued: RwLock::new(None) })
     }
 
     /// Returns true if the slot contains a certificate.
@@ -48,6 +54,38 @@ impl CertificateSlot {
     /// Returns the properties of the certificate; `None` if the slot is empty.
     pub fn info(&self) -> Option<Arc<CertificateInfo>> {
         self.issued.read().as_ref().map(|held| Arc::clone(&held.facts))
+    }
+
+    /// Returns the number of certificates that have been in the slot. It changes with each certificate.
+    pub fn version(&self) -> u64 {
+        self.version.load(Ordering::Acquire)
+    }
+
+    /// Returns the chain and the private key in PEM; `None` if the slot is empty.
+    pub fn text(&self) -> Option<Arc<Zeroizing<Vec<u8>>>> {
+        self.issued.read().as_ref().map(|held| Arc::clone(&held.text))
+    }
+
+    /// Returns true if the slot has a certificate that is valid, and not in the last tenth of its lifetime, at a time in
+    /// seconds since the Unix epoch.
+    pub fn is_usable(&self, now_s: u64) -> bool {
+        self.info().is_some_and(|info| {
+            let life = info.not_after_s.saturating_sub(info.not_before_s);
+            info.not_before_s <= now_s && now_s < info.not_after_s.saturating_sub(life / 10)
+        })
+    }
+
+    /// Replaces the certificate as [`Self::fill`], if the new one has not expired and is valid for longer than the current
+    /// one. Returns true if it was replaced.
+    pub fn fill_newer(&self, text: &[u8], now_s: u64) -> Result<bool, AcmeError> {
+        let info = CertificateInfo::from_pem(text);
+        let info = info.ok_or_else(|| AcmeError::Certificate("the certificate cannot be read".to_owned()))?;
+        let is_newer = self.info().is_none_or(|own| own.not_after_s < info.not_after_s);
+        if !is_newer || info.not_after_s <= now_s {
+            return Ok(false);
+        }
+        self.fill(text)?;
+        Ok(true)
     }
 
     /// Replaces the certificate. `text` contains the chain and the private key in PEM. Returns an error, without
@@ -67,8 +105,12 @@ impl CertificateSlot {
         let signing = key.in_tls().map_err(unusable)?;
         let certified = CertifiedKey::new(chain, signing);
         certified.keys_match().map_err(unusable)?;
-        *self.issued.write() =
-            Some(IssuedCertificate { certified: Arc::new(certified), facts: Arc::clone(&facts) });
+        *self.issued.write() = Some(IssuedCertificate {
+            certified: Arc::new(certified),
+            facts: Arc::clone(&facts),
+            text: Arc::new(text.to_vec().into()),
+        });
+        self.version.fetch_add(1, Ordering::AcqRel);
         self.ready.store(true, Ordering::Release);
         Ok(facts)
     }
@@ -80,5 +122,36 @@ impl fmt::Debug for CertificateSlot {
             .field("order", &self.order)
             .field("ready", &self.is_ready())
             .finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::TestCertificate;
+    use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
+
+    fn slot(name: &str) -> Arc<CertificateSlot> {
+        let identifiers = vec![AcmeIdentifier::Dns(name.to_owned())];
+        CertificateSlot::new(CertificateOrder { identifiers, key: AcmeKeyKind::P256 })
+    }
+
+    #[test]
+    fn certificate_of_another_node_is_used_if_it_fits_and_is_valid_for_longer() {
+        let text = TestCertificate::usual().both();
+        let own = slot("a.test");
+        let info = CertificateInfo::from_pem(&text).expect("a certificate");
+        let now_s = info.not_before_s;
+        assert!(!own.fill_newer(&text, info.not_after_s).expect("valid"), "expired");
+        assert!(own.fill_newer(&text, now_s).expect("valid"));
+        assert!(!own.fill_newer(&text, now_s).expect("valid"), "the same one");
+        assert_eq!((own.version(), own.text().map(|text| text.to_vec())), (1, Some(text.clone())));
+        assert!(own.is_usable(now_s) && !own.is_usable(info.not_after_s - 1));
+        let other = TestCertificate::usual();
+        let mismatch = [&other.certificate[..], &TestCertificate::usual().key].concat();
+        for (name, text) in [("b.test", &text[..]), ("a.test", &mismatch), ("a.test", b"nothing")] {
+            let slot = slot(name);
+            assert!(slot.fill_newer(text, now_s).is_err() && !slot.is_ready(), "{name}");
+        }
     }
 }

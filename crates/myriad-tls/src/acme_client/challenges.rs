@@ -65,7 +65,7 @@ impl fmt::Debug for PendingChallenges {
 
 /// Guard of a pending ACME challenge. Dropping it removes the challenge.
 #[derive(Debug)]
-pub(crate) struct ChallengeGuard {
+pub struct ChallengeGuard {
     challenges: Arc<PendingChallenges>,
     subject: ChallengeSubject,
 }

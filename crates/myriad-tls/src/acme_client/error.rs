@@ -30,6 +30,8 @@ pub enum AcmeError {
     Refused(String),
     /// A cryptographic operation failed, such as the generation of a key; the text names it.
     Cryptography(&'static str),
+    /// The other nodes of the cluster did not get the challenges; the text contains the reason.
+    Cluster(String),
     /// The order was cancelled: the agent was stopped, or the certificate is no longer ordered.
     Stopped,
 }
@@ -72,6 +74,9 @@ impl fmt::Display for AcmeError {
                 write!(f, "the certificate authority could not validate \"{identifier}\": {why}")
             }
             Self::Refused(why) | Self::Certificate(why) => f.write_str(why),
+            Self::Cluster(why) => {
+                write!(f, "the challenges were not sent to the other nodes of the cluster: {why}")
+            }
             Self::Cryptography(what) => write!(f, "{what} failed"),
             Self::Stopped => f.write_str("stopped"),
         }

@@ -7,17 +7,21 @@
 //!   -> order: account, order, challenges, certificate        protocol: signed requests, nonces
 //!        -> PendingChallenges: responses to validation         https: one request at a time
 //!        -> CertificateSlot: the certificate used by handshakes
+//!        -> OrderCoordinator: the other nodes of a cluster
 //!        -> StoreCallback: files that outlive the process
 //! ```
 //!
 //! The code blocks, because it runs on separate threads. Each request has a time limit, which does not interrupt the
-//! resolution of its host name. Files are written through [`agent::StoreCallback`], so that the process with network
+//! resolution of its host name. Files are written through [`callbacks::StoreCallback`], so that the process with network
 //! access does not need to own them.
 
 pub mod agent;
+pub mod callbacks;
 pub mod certificate_info;
 pub mod certificate_slot;
+pub mod challenge_answer;
 pub mod challenges;
+pub mod coordination;
 pub mod csr;
 pub mod error;
 pub mod https;
@@ -35,10 +39,13 @@ pub mod schedule;
 pub mod staple;
 pub mod status;
 
-pub use agent::{AcmeAgent, AgentCallbacks, LogCallback};
+pub use agent::{AcmeAgent, AgentCallbacks};
+pub use callbacks::LogCallback;
 pub use certificate_info::CertificateInfo;
 pub use certificate_slot::CertificateSlot;
-pub use challenges::PendingChallenges;
+pub use challenge_answer::answer_challenge;
+pub use challenges::{ChallengeGuard, PendingChallenges};
+pub use coordination::{OrderCoordinator, OrderLease, OrderTurn, SharedCertificate, SharedChallenge};
 pub use error::AcmeError;
 pub use issuer::{CertificateOrder, ExternalAccount, Issuer};
 pub use key::SigningKey;

@@ -10,23 +10,21 @@ use std::time::{Duration, Instant};
 
 use crate::x509::pem;
 use myriad_base::calendar::parse_rfc3339;
-use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
-use rustls::ServerConfig;
-use rustls::pki_types::CertificateDer;
-use rustls::sign::{CertifiedKey, SingleCertAndKey};
+use myriad_conf::model::{AcmeChallenge, AcmeIdentifier};
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use crate::acme_client::certificate_info::CertificateInfo;
-use crate::acme_client::challenges::{ALPN, ChallengeGuard, PendingChallenges};
+use crate::acme_client::challenge_answer::{answer_challenge, is_token};
+use crate::acme_client::challenges::{ChallengeGuard, PendingChallenges};
+use crate::acme_client::coordination::{OrderLease, SharedChallenge};
 use crate::acme_client::csr;
 use crate::acme_client::error::{AcmeError, one_line};
 use crate::acme_client::https::HttpsReply;
-use crate::acme_client::issuer::{CertificateOrder, Issuer, checked_location, identifier_type, server_name};
+use crate::acme_client::issuer::{CertificateOrder, Issuer, checked_location, identifier_type};
 use crate::acme_client::jws::{self, encode};
 use crate::acme_client::key::SigningKey;
 use crate::acme_client::protocol::{AcmeClient, json_of, location, retry_after, text_member, to_problem};
-use crate::acme_client::roots;
 use crate::acme_client::schedule::RenewalWindow;
 
 /// Maximum time to wait for each step of a certificate order: the validation of one name, the order becoming ready, and
@@ -48,6 +46,9 @@ pub struct OrderContext<'a> {
     pub issuer: &'a Issuer,
     /// Pending challenges, to which those of the order are added so that the server answers them.
     pub challenges: &'a Arc<PendingChallenges>,
+    /// Right to order the certificate for the nodes of a cluster, which answer the challenges, too; `None` if this process
+    /// orders it for itself.
+    pub lease: Option<&'a dyn OrderLease>,
     /// Current time in seconds since the Unix epoch.
     pub now_s: u64,
     /// Function that waits between polls and detects that the order was cancelled.
@@ -147,6 +148,7 @@ fn prove_control(
     ordered: &[AcmeIdentifier],
 ) -> Result<Vec<ChallengeGuard>, AcmeError> {
     let mut pending = Vec::new();
+    let mut shared = Vec::new();
     let mut open = Vec::new();
     for url in order["authorizations"].as_array().into_iter().flatten() {
         let url = url.as_str().ok_or_else(|| missing_member("authorizations"))?;
@@ -155,8 +157,13 @@ fn prove_control(
             continue;
         }
         let identifier = identifier(&state, ordered)?;
-        let challenge = prepare_challenge(client, around, &state, identifier, &mut pending)?;
-        open.push((url.to_owned(), identifier, challenge));
+        let (challenge, url_of_challenge) = prepare_challenge(client, around, &state, identifier)?;
+        pending.push(answer_challenge(around.challenges, &challenge, around.now_s)?);
+        shared.push(challenge);
+        open.push((url.to_owned(), identifier, url_of_challenge));
+    }
+    if let Some(lease) = around.lease.filter(|_| !shared.is_empty()) {
+        lease.publish(&shared).map_err(AcmeError::Cluster)?;
     }
     for (_, _, challenge) in &open {
         client.post(challenge, &json!({}))?;
@@ -195,14 +202,13 @@ fn identifier<'a>(
     ordered.iter().find(is_it).ok_or_else(not_ordered)
 }
 
-/// Adds the response to a challenge of the configured type to the pending challenges. Returns the URL of the challenge.
+/// Returns the challenge of the configured type with its answer, and its URL.
 fn prepare_challenge(
     client: &AcmeClient,
     around: &OrderContext<'_>,
     authorization: &Value,
     identifier: &AcmeIdentifier,
-    pending: &mut Vec<ChallengeGuard>,
-) -> Result<String, AcmeError> {
+) -> Result<(SharedChallenge, String), AcmeError> {
     let kind = around.issuer.challenge;
     let mut offered = authorization["challenges"].as_array().into_iter().flatten();
     let Some(challenge) = offered.find(|challenge| challenge["type"] == kind.name()) else {
@@ -214,43 +220,7 @@ fn prepare_challenge(
         .ok_or_else(|| missing_member("token"))?;
     let url = text_member(challenge, "url").ok_or_else(|| missing_member("url"))?;
     let answer = jws::key_authorization(client.key(), &token)?;
-    pending.push(match kind {
-        AcmeChallenge::Http01 => around.challenges.add_token(&token, &answer),
-        AcmeChallenge::TlsAlpn01 => {
-            let config = handshake_config(identifier, &answer, around.now_s)?;
-            around.challenges.add_handshake(server_name(identifier), config)
-        }
-    });
-    Ok(url)
-}
-
-/// Returns true if a token is base64url (RFC 8555 section 8.3) and has 1 to 256 characters.
-fn is_token(token: &str) -> bool {
-    let is_base64url = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_';
-    (1..=256).contains(&token.len()) && token.bytes().all(is_base64url)
-}
-
-/// Creates the TLS settings for validation handshakes (RFC 8737 section 3).
-fn handshake_config(
-    identifier: &AcmeIdentifier,
-    answer: &str,
-    now_s: u64,
-) -> Result<Arc<ServerConfig>, AcmeError> {
-    let key = SigningKey::generate(AcmeKeyKind::P256)?;
-    let certificate = csr::challenge_certificate(&key, identifier, answer, now_s)?;
-    let failed = |_: rustls::Error| AcmeError::Cryptography("preparing the validation handshake");
-    let provider = roots::provider();
-    let signing = key.in_tls().map_err(failed)?;
-    // rustls would refuse the certificate's critical extension, so the check that the key matches is skipped.
-    let certified = CertifiedKey::new(vec![CertificateDer::from(certificate)], signing);
-    let mut config = ServerConfig::builder_with_provider(Arc::new(provider))
-        .with_safe_default_protocol_versions()
-        .map_err(failed)?
-        .with_no_client_auth()
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(certified)));
-    config.alpn_protocols = vec![ALPN.to_vec()];
-    config.send_tls13_tickets = 0;
-    Ok(Arc::new(config))
+    Ok((SharedChallenge { kind, token, identifier: identifier.clone(), answer }, url))
 }
 
 fn validation_error(authorization: &Value, identifier: &str, kind: AcmeChallenge) -> AcmeError {

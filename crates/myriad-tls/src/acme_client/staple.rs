@@ -23,7 +23,7 @@ use myriad_conf::settings::LogLevel;
 use parking_lot::{Condvar, Mutex};
 use rustls::crypto::aws_lc_rs::default_provider;
 
-use crate::acme_client::agent::LogCallback;
+use crate::acme_client::callbacks::LogCallback;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 

@@ -56,6 +56,7 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     let problems = [
         ("values_refused", "values that are not authentic"),
         ("ticket_keys_refused", "keys of session tickets that are not authentic"),
+        ("certificates_refused", "certificates that are not authentic or not usable"),
         ("everything_expired", "all stored pages became stale"),
         ("commands_failed", "commands that Valkey refused"),
         ("partitions", "partitions"),

@@ -2,10 +2,13 @@
 //! rejected, so that nothing is started.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
+use myriad_exchange::state_storage::SharedStateStorage;
 use myriad_tls::TlsReloadState;
+use myriad_tls::acme_client::OrderCoordinator;
 
 use super::start_error::StartError;
 
@@ -36,6 +39,16 @@ impl ClusterHandle {
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
     pub(super) fn share_ticket_keys(&self, _: &TlsReloadState) {}
+
+    /// Does nothing.
+    #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
+    pub(super) fn share_certificates(&self, _: &Runtime, _: &SharedStateStorage) {}
+
+    /// Returns `None`: each certificate is ordered for this server.
+    #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
+    pub(super) fn coordinator(&self) -> Option<Arc<dyn OrderCoordinator>> {
+        None
+    }
 
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]

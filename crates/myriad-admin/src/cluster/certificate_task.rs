@@ -1,0 +1,173 @@
+//! Task that reads the challenges and certificates of other nodes while a connection exists.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+
+use futures_util::future::select;
+use myriad_cluster::record::{CertificateNames, ChallengeRecord, PemRecord};
+use myriad_conf::model::AcmeChallenge;
+use myriad_tls::acme_client::{
+    CertificateInfo, ChallengeGuard, PendingChallenges, SharedCertificate, SharedChallenge, answer_challenge,
+};
+
+use super::certificates::{CertificateLink, ClusterCertificates, names_of, now_s};
+use super::link_error::LinkError;
+
+/// Interval at which challenges and changes of certificates are read. A node that publishes challenges waits for two.
+pub(super) const INTERVAL: Duration = Duration::from_secs(1);
+
+/// Challenges of an order of another node that this node answers.
+struct AnsweredChallenges {
+    /// Value in Valkey.
+    value: Vec<u8>,
+    _guards: Vec<ChallengeGuard>,
+}
+
+/// Removes the connection when its task is cancelled.
+struct LinkGuard {
+    certificates: Arc<ClusterCertificates>,
+    link: Arc<CertificateLink>,
+}
+
+impl Drop for LinkGuard {
+    fn drop(&mut self) {
+        self.certificates.with_state(|state| {
+            state.link.take_if(|link| Arc::ptr_eq(link, &self.link));
+        });
+    }
+}
+
+impl ClusterCertificates {
+    /// Uses a connection, and exchanges challenges and certificates until the task is cancelled.
+    pub(super) async fn run(self: Arc<Self>, link: CertificateLink) {
+        let link = Arc::new(link);
+        let _guard = LinkGuard { certificates: Arc::clone(&self), link: Arc::clone(&link) };
+        self.with_state(|state| {
+            state.link = Some(Arc::clone(&link));
+            state.must_compare = true;
+        });
+        let mut answered = HashMap::new();
+        let mut issued = Vec::new();
+        loop {
+            let (certificates, must_compare) = self
+                .with_state(|state| (state.certificates.clone(), std::mem::take(&mut state.must_compare)));
+            if !certificates.is_empty()
+                && let Err(error) =
+                    self.exchange(&link, &certificates, must_compare, &mut answered, &mut issued).await
+            {
+                self.note_failure(&link, &error);
+                self.with_state(|state| state.must_compare = true);
+            }
+            let pause = std::pin::pin!(tokio::time::sleep(INTERVAL));
+            select(pause, std::pin::pin!(self.changed.notified())).await;
+        }
+    }
+
+    async fn exchange(
+        &self,
+        link: &CertificateLink,
+        certificates: &[SharedCertificate],
+        must_compare: bool,
+        answered: &mut HashMap<String, AnsweredChallenges>,
+        issued: &mut Vec<u8>,
+    ) -> Result<(), LinkError> {
+        let names: Vec<_> =
+            certificates.iter().map(|certificate| names_of(&link.secret, certificate)).collect();
+        let reply = link.connection.poll(&names).await?;
+        let found =
+            reply.challenges.into_iter().map(|(index, value)| (&names[index], &certificates[index], value));
+        self.answer(link, found, answered);
+        if must_compare || *issued != reply.issued {
+            for (names, certificate) in names.iter().zip(certificates) {
+                self.compare(link, names, certificate).await?;
+            }
+            *issued = reply.issued;
+        }
+        Ok(())
+    }
+
+    /// Answers exactly the challenges that were found, except those of orders of this process.
+    fn answer<'a>(
+        &self,
+        link: &CertificateLink,
+        found: impl Iterator<Item = (&'a CertificateNames, &'a SharedCertificate, Vec<u8>)>,
+        answered: &mut HashMap<String, AnsweredChallenges>,
+    ) {
+        let (own, challenges) =
+            self.with_state(|state| (state.own_challenges.clone(), state.challenges.clone()));
+        let Some(challenges) = challenges else { return answered.clear() };
+        let mut previous = std::mem::take(answered);
+        for (names, certificate, value) in found {
+            let name = names.challenges();
+            if own.contains(&name) {
+                continue;
+            }
+            // Dropping the previous answers must not remove new ones to the same challenges.
+            if let Some(known) = previous.remove(&name).filter(|known| known.value == value) {
+                answered.insert(name, known);
+                continue;
+            }
+            match ChallengeRecord::decode_all(&link.secret, &name, &value) {
+                Ok(records) => {
+                    let guards = guards_of(&challenges, certificate, records);
+                    answered.insert(name, AnsweredChallenges { value, _guards: guards });
+                }
+                Err(error) => self.refuse_value(link, certificate, error),
+            }
+        }
+    }
+
+    /// Uses the certificate in Valkey if it is newer than that of this node; otherwise, stores that of this node for the
+    /// others.
+    async fn compare(
+        &self,
+        link: &CertificateLink,
+        names: &CertificateNames,
+        certificate: &SharedCertificate,
+    ) -> Result<(), LinkError> {
+        let value = link.connection.read_certificate(names).await?;
+        let stored = self.decode(link, names, certificate, &value);
+        if stored.is_none() && !value.is_empty() {
+            return Ok(());
+        }
+        if stored.as_ref().is_some_and(|record| self.take(link, certificate, record)) {
+            return Ok(());
+        }
+        let (Some(text), Some(info)) = (certificate.slot.text(), certificate.slot.info()) else {
+            return Ok(());
+        };
+        let stored_end_s = stored.as_ref().and_then(|record| CertificateInfo::from_pem(&record.pem));
+        let is_newer = stored_end_s.is_none_or(|stored| stored.not_after_s < info.not_after_s);
+        if !is_newer || info.not_after_s <= now_s() {
+            return Ok(());
+        }
+        let fence = stored.map_or(0, |record| record.fence);
+        let record = PemRecord { fence, pem: text.to_vec().into() };
+        let Some(record) = record.encode(&link.secret, &names.certificate()) else { return Ok(()) };
+        let lifetime_ms = (info.not_after_s - now_s()) * 1000;
+        let mark = self.new_token(link);
+        if link.connection.replace_certificate(names, &value, &record, lifetime_ms, &mark).await? {
+            self.counters.stored.fetch_add(1, Relaxed);
+        }
+        Ok(())
+    }
+}
+
+/// Answers the challenges of a certificate; those for names that were not ordered are left out.
+fn guards_of(
+    challenges: &Arc<PendingChallenges>,
+    certificate: &SharedCertificate,
+    records: Vec<ChallengeRecord>,
+) -> Vec<ChallengeGuard> {
+    let identifiers = &certificate.slot.order.identifiers;
+    let challenge = |record: ChallengeRecord| {
+        let identifier = identifiers.iter().find(|own| own.to_string() == record.identifier)?.clone();
+        let kind = if record.token.is_some() { AcmeChallenge::Http01 } else { AcmeChallenge::TlsAlpn01 };
+        let token = record.token.unwrap_or_default();
+        let challenge = SharedChallenge { kind, token, identifier, answer: record.answer };
+        answer_challenge(challenges, &challenge, now_s()).ok()
+    };
+    records.into_iter().filter_map(challenge).collect()
+}
