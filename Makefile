@@ -11,7 +11,7 @@ MACHINES ?= x86_64 aarch64
 NEEDS_CARGO = command -v $(CARGO) >/dev/null || { echo "make $@: cargo is missing: install Rust from https://rustup.rs, open a new shell and run make $@ again" >&2; exit 1; }
 
 .DEFAULT_GOAL := help
-.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation cluster-traffic dashboard profile dist static deb rpm site test-container test-kubernetes test-machine test-package test-static test-takeover test test-cluster-acme test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
+.PHONY: help up cluster try-freshness try-leaks try-optimizer try-shop build cluster-simulation cluster-traffic dashboard profile dist static deb rpm site test-compose test-container test-kubernetes test-machine test-package test-static test-takeover test test-cluster-acme test-long browser testssl h2spec lint check-features test-features check check-hot-path deny golden-nginx bench bench-cache bench-clients bench-cluster bench-instructions bench-object-cache bench-passing bench-recipes bench-reloads bench-scale bench-shield bench-slow-clients bench-small-machine fuzz soak clean
 
 help: ## list the commands
 	@sed -n 's/^\([a-z0-9-]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{ printf "%-27s %s\n", $$1, $$2 }'
@@ -64,6 +64,13 @@ test-kubernetes: ## validate the Kubernetes manifest against the schemas of Kube
 	$(CARGO) build --package myriad
 	python3 -m venv target/kubernetes && target/kubernetes/bin/pip install --quiet kubernetes-validate==1.37.0
 	target/kubernetes/bin/python packaging/test-kubernetes target/debug/myriad
+
+test-compose: ## validate the compose files against the compose specification, and the cluster's configuration with Myriad and HAProxy
+	@$(NEEDS_CARGO)
+	@scripts/install-packages compose
+	$(CARGO) build --package myriad
+	python3 -m venv target/compose && target/compose/bin/pip install --quiet check-jsonschema==0.39.0 PyYAML==6.0.4
+	target/compose/bin/python packaging/test-compose target/debug/myriad
 
 test-machine: ## test the package in Debian 12 and 13 virtual machines: systemd, AppArmor, WordPress, 50,000 connections, reboot (as root)
 	@$(NEEDS_CARGO)

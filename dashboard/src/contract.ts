@@ -104,10 +104,12 @@ export interface Cluster {
     state: string;
     serves_stored_pages: boolean;
     behind_ms: Known;
+    partition: string | null;
+    server: { url: string; maxmemory: Known; maxmemory_policy: string | null; warning: string | null } | null;
     position: string | null;
     members: Member[];
     nodes_known: boolean;
-    unconfirmed: { zone: string; age_ms: number; record: string | null; missing: string[] }[];
+    unconfirmed: { zone: string; kind: string; what: string; soft: boolean; age_ms: number; record: string | null; missing: string[] }[];
     unconfirmed_count: number;
     pages: string;
     counters: Record<string, number>;

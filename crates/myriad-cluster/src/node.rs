@@ -9,6 +9,7 @@ mod apply;
 mod bug;
 mod commands;
 mod contact;
+mod counters;
 mod deliver;
 mod event;
 mod follow;
@@ -17,6 +18,8 @@ mod machine;
 mod members;
 mod message;
 mod outbox;
+mod partition;
+mod partition_cause;
 mod replies;
 mod schedule;
 mod search;
@@ -29,10 +32,12 @@ mod upkeep;
 pub use action::{
     ClusterAction, ClusterCommand, LogTail, MissingReceipt, PageRule, PurgeAnswer, Readiness, ReconnectReason,
 };
+pub use counters::NodeCounters;
 pub use event::{
     BatchNumber, ClusterEvent, CommandError, CommandNumber, CommandReply, LogEntry, PurgeTicket,
 };
 pub use machine::ClusterNode;
 pub use message::{ClusterMessage, ExpiryReason};
+pub use partition::{LateMember, PartitionCause, PartitionReport};
 pub use settings::{ClockMs, NodeSettings, NodeStart, NodeTimings, PartitionPolicy};
-pub use status::{LinkState, MemberPresence, MemberStatus, NodeCounters, NodeStatus, PendingPurgeStatus};
+pub use status::{LinkState, MemberPresence, MemberStatus, NodeStatus, PendingPurgeStatus};

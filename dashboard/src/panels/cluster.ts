@@ -2,13 +2,15 @@
 
 import { get } from "../api";
 import type { Cluster, Member } from "../contract";
-import { byId, el, write } from "../dom";
+import { byId, el, fill, write } from "../dom";
 import { exact, many, NONE, span } from "../format";
 import { stateOf } from "./origins";
 import { table } from "./table";
 
 /** Maximum number of nodes that a purge waits for, by name. */
 const MOST_NAMES = 3;
+/** Maximum length of the description of a purge. */
+const MOST_TEXT = 80;
 
 const COLUMNS = [
     { label: "Node", kind: "wide" },
@@ -31,6 +33,10 @@ export async function cluster(): Promise<void> {
     ]);
     table(byId("cluster"), `Nodes of the cluster ${told.cluster}`, COLUMNS, rows, "No nodes.");
     write(byId("cluster-purges"), purges(told));
+    fill(byId("cluster-problems"), [
+        told.partition && el("li", {}, `Partition: ${told.partition}.`),
+        told.server?.warning && el("li", {}, `Warning: ${told.server.warning}.`),
+    ]);
 }
 
 /** Reasons why pages are not exchanged, by the state of the exchange. */
@@ -50,11 +56,15 @@ function purges(told: Cluster): string {
         const missing = oldest.missing.slice(0, MOST_NAMES).join(", ") || "not saved yet";
         const names = oldest.record === null ? "not sent yet" : missing;
         const more = oldest.record !== null && oldest.missing.length > MOST_NAMES ? ", …" : "";
-        sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}.`);
+        sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}. The oldest: ${oldest.soft ? "soft " : ""}${shortened(oldest.what || oldest.kind)}.`);
     }
     const exchanged = PAGES[told.pages];
     sentences.push(`Pages of other nodes: ${counted("pages_used")} used${exchanged ? `; ${exchanged}` : ""}.`);
     if (!told.nodes_known) sentences.push("The other nodes are not known, because this node has not read their list from Valkey.");
     if (!told.serves_stored_pages) sentences.push("Stored pages that may have missed a purge are stale.");
     return sentences.join(" ");
+}
+
+function shortened(text: string): string {
+    return text.length > MOST_TEXT ? `${text.slice(0, MOST_TEXT)}…` : text;
 }

@@ -3,6 +3,7 @@
 mod certificates;
 mod pages;
 mod secrets;
+mod servers;
 mod wordpress;
 
 use std::fs;
@@ -296,6 +297,10 @@ fn stopped_node_replays_purges_before_its_first_hit() {
         nodes[0].fetch(&Request::new("PURGE", "/a"));
     });
     assert!(!is_cached(&second, "/a"), "a purge that the killed node missed");
+    cluster_command(&second, &["purge", "--wildcard", "*/none*"]);
+    second.log_has("/none* in zone ");
+    let log = fs::read_to_string(second.path("error.log")).expect("a log");
+    assert!(!log.contains("purge of all"), "nobody purged all pages: {log}");
 }
 
 #[test]
@@ -328,7 +333,9 @@ fn answer_of_a_node_that_has_never_reached_the_server_names_no_number_of_nodes()
     assert!(receipts.ends_with("is sent to the other nodes later"), "{receipts}");
     assert!(status(&node).contains("other nodes are not known"), "{}", status(&node));
     let unsent = cluster_command(&node, &["cluster", "purges"]);
-    assert!(unsent.contains("not sent yet"), "{unsent}");
+    assert!(unsent.contains("/a  not sent yet"), "{unsent}");
+    let api = node.get("/api/cluster").text();
+    assert!(api.contains("\"kind\":\"url\"") && api.contains("/a\",\"soft\":false"), "{api}");
     redis.start_again();
     wait_for("the list of nodes", || status(&node).contains("1 of 1 nodes active"));
     wait_for("the log", || cluster_command(&node, &["cluster", "purges"]).is_empty());
@@ -343,6 +350,11 @@ fn strict_node_uses_no_stored_page_while_purges_may_be_missing() {
     fill(std::slice::from_ref(&node), "/a");
     redis.kill();
     wait_for("the partition", || !is_cached(&node, "/a"));
+    let server = format!("no connection to redis://127.0.0.1:{}", redis.place.port);
+    node.log_has(&format!(
+        "{server}; until this ends, pages are not exchanged, and stored pages are fetched again"
+    ));
+    assert!(status(&node).contains(&server), "{}", status(&node));
     redis.start_again();
     wait_for("the end of the partition", || status(&node).contains("stored pages are served"));
     fill(std::slice::from_ref(&node), "/a");
@@ -362,6 +374,9 @@ fn values_without_the_secret_are_ignored() {
     nodes[0].log_has("of the purge log ignored: not authenticated by the cluster's secret");
     assert!(nodes.iter().all(|node| is_cached(node, "/a")), "pages remain");
     other.log_has("correct \"secret_file\"");
+    for node in [&nodes[0], &other] {
+        assert!(status(node).contains("values that are not authentic: "), "{}", status(node));
+    }
     let text = cluster_command(&nodes[1], &["cluster", "nodes"]);
     assert!(text.contains("web1") && !text.contains("web9"), "{text}");
     let text = cluster_command(&nodes[0], &["purge", "--all"]);
@@ -390,6 +405,8 @@ fn reload_changes_the_cluster_and_adds_a_zone_and_other_pages_stay() {
     for target in ["/a", "/b", "/own"] {
         fill(&nodes, target);
     }
+    nodes[0].fetch(&Request::new("PURGE", "/x"));
+    assert!(status(&nodes[0]).contains("purges: 1 sent, 0 received"), "{}", status(&nodes[0]));
     for (number, node) in nodes.iter().enumerate() {
         node.reload(&configuration(&format!("web{}", number + 1), "receipt_timeout 29s;", ""));
         wait_for("the reload", || node.get("/b").field("x-block") == Some("receipt_timeout 29s;"));
@@ -400,6 +417,8 @@ fn reload_changes_the_cluster_and_adds_a_zone_and_other_pages_stay() {
     for node in &nodes {
         wait_for("all nodes", || status(node).contains("2 of 2 nodes active"));
     }
+    assert!(status(&nodes[0]).contains("purges: 1 sent, 0 received"), "{}", status(&nodes[0]));
+    assert!(status(&nodes[1]).contains("purges: 0 sent, 1 received"), "{}", status(&nodes[1]));
     for target in ["/own", "/a"] {
         fill(&nodes, target);
         let answer = nodes[0].fetch(&Request::new("PURGE", target));
@@ -484,6 +503,13 @@ fn forgotten_node_needs_no_receipt_and_an_unknown_name_is_refused() {
     drop(nodes.pop());
     let text = cluster_command(&nodes[0], &["purge", "--all"]);
     assert!(text.contains("applied on 2 of 3 nodes; no receipt from web3 within "), "{text}");
+    wait_for("the partition", || {
+        let text = status(&nodes[0]);
+        text.contains("partition: ")
+            && text.contains(": node web3 (")
+            && text.contains(") has not reported for ")
+    });
+    nodes[0].log_has(") has not reported for ");
     let text = cluster_command(&nodes[0], &["cluster", "forget", "web4"]);
     assert!(text.contains("no other node \"web4\"; its other nodes: web2, web3"), "{text}");
     let text = cluster_command(&nodes[0], &["cluster", "forget", "web3"]);

@@ -5,7 +5,8 @@ use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
 
 use super::administrator::{Administrator, ReplyResult, ReplySink};
 use crate::protocol::{
-    AdminReply, ClusterReport, ClusterRequest, MemberReport, NO_CLUSTER, ReplyEnd, UnconfirmedPurgeReport,
+    AdminReply, ClusterReport, ClusterRequest, MemberReport, NO_CLUSTER, ReplyEnd, ServerReport,
+    UnconfirmedPurgeReport,
 };
 
 impl Administrator {
@@ -44,6 +45,9 @@ pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
     };
     let purge = |purge: UnconfirmedPurge| UnconfirmedPurgeReport {
         zone: purge.zone,
+        kind: purge.kind.to_owned(),
+        what: purge.what,
+        soft: purge.soft,
         age_ms: purge.age_ms,
         record: purge.record,
         missing: purge.missing,
@@ -54,6 +58,13 @@ pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
         state: status.state.to_owned(),
         serves_stored_pages: status.serves_stored_pages,
         behind_ms: status.behind_ms,
+        partition: status.partition,
+        server: status.server.map(|server| ServerReport {
+            url: server.url,
+            maxmemory: server.memory_limit,
+            maxmemory_policy: server.memory_policy,
+            warning: server.warning,
+        }),
         position: status.position,
         nodes_known: status.are_nodes_known,
         members: status.members.into_iter().map(member).collect(),

@@ -16,7 +16,7 @@ use myriad_cluster::node::{
 };
 use myriad_cluster::record::{ClusterSecret, StartId};
 use myriad_log::{ErrorLog, LogLevel};
-use myriad_store::page::AnnouncedPurge;
+use myriad_store::page::{AnnouncedPurge, ServerStatus};
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 use tokio::sync::oneshot;
@@ -28,6 +28,7 @@ use super::link_error::LinkError;
 use super::log_limiter::LogLimiter;
 use super::options::ClusterOptions;
 use super::page_link::PageConnections;
+use super::server_memory::ServerMemory;
 use super::server_url::ServerUrl;
 use super::start_state::StartState;
 use super::ticket_keys::ClusterTicketKeys;
@@ -52,8 +53,10 @@ pub(super) struct DriverResources {
     pub certificates: Arc<ClusterCertificates>,
     pub log: ErrorLog,
     pub start_state: Arc<StartState>,
-    /// Status of the node, renewed about once per second.
+    /// Status of the node, renewed about once per second, and when the node has stopped.
     pub last_status: Arc<Mutex<Option<NodeStatus>>>,
+    /// Valkey to which the node was connected last.
+    pub server: Arc<Mutex<Option<ServerStatus>>>,
 }
 
 /// Command queues of the connections of the current link. Dropping them stops the tasks that execute the commands.
@@ -132,12 +135,15 @@ pub(super) async fn drive(
         if driver.is_stopped {
             break;
         }
-        driver.renew_status();
+        if clock_ms() >= driver.status_due {
+            driver.renew_status();
+        }
         match next_input(&mut queue, driver.node.next_deadline()).await {
             Some(input) => driver.handle(input),
             None => driver.node.handle(ClusterEvent::Tick, clock_ms()),
         }
     }
+    driver.renew_status();
     driver.close_pages();
     driver.resources.zones.pages().set_rule(PageRule::default(), &[]);
     drop(driver);
@@ -176,6 +182,7 @@ impl ClusterDriver {
             Input::Connected(number, link) if number == self.link_number => self.use_link(*link),
             Input::NotConnected(number, LinkError { why, .. }) if number == self.link_number => {
                 self.log_failure(&format!("cannot connect ({why})"));
+                self.node.handle(ClusterEvent::NotConnected, clock_ms());
             }
             Input::Reply(number, command, reply) if number == self.link_number => match reply {
                 Ok(reply) => self.node.handle(ClusterEvent::Reply { command, reply }, clock_ms()),
@@ -199,10 +206,8 @@ impl ClusterDriver {
 
     fn renew_status(&mut self) {
         let now = clock_ms();
-        if now >= self.status_due {
-            self.status_due = now + STATUS_INTERVAL_MS;
-            *self.resources.last_status.lock() = Some(self.node.status(now));
-        }
+        self.status_due = now + STATUS_INTERVAL_MS;
+        *self.resources.last_status.lock() = Some(self.node.status(now));
     }
 
     fn execute(&mut self, action: ClusterAction) {
@@ -306,6 +311,26 @@ impl ClusterDriver {
         self.page_connections = Some(AbortOnDrop(tokio::spawn(connections.run())));
     }
 
+    /// Stores the server for the status, and logs the warning about its memory unless it is that of the last connection.
+    fn note_server(&self, server: &ServerUrl, memory: Option<ServerMemory>) {
+        let warning = memory.as_ref().and_then(ServerMemory::warning);
+        let (limit, policy) = memory.map(|ServerMemory { limit, policy }| (limit, policy)).unzip();
+        let mut current = self.resources.server.lock();
+        let last = current.replace(ServerStatus {
+            url: server.to_string(),
+            memory_limit: limit,
+            memory_policy: policy,
+            warning: warning.clone(),
+        });
+        drop(current);
+        if let Some(warning) =
+            warning.filter(|warning| last.is_none_or(|last| last.warning.as_ref() != Some(warning)))
+        {
+            let name = &self.resources.options.name;
+            self.resources.log.write(LogLevel::Warn, None, format_args!("cluster \"{name}\": {warning}"));
+        }
+    }
+
     /// Starts the tasks of the exchange of ticket keys and certificates.
     fn exchange_secrets(&mut self, connection: &CommandConnection) {
         let DriverResources { ticket_keys, certificates, secret, start, log, .. } = &self.resources;
@@ -322,7 +347,8 @@ impl ClusterDriver {
     }
 
     fn use_link(&mut self, link: ValkeyLink) {
-        let ValkeyLink { server, commands, reads } = link;
+        let ValkeyLink { server, commands, reads, memory } = link;
+        self.note_server(&server, memory);
         self.exchange_secrets(&commands);
         let start = |connection| start_connection(self.link_number, connection, self.inputs.clone());
         self.link = Some(ActiveLink { commands: start(commands), reads: start(reads) });

@@ -16,6 +16,7 @@
 //! | `certificates`, `certificate_lease`, `certificate_task`, `certificate_commands` | automatic certificates that the nodes share; orders; exchange; commands |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
+//! | `server_memory` | memory limit of Valkey, and what it evicts |
 //! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
 
 mod block;
@@ -37,6 +38,7 @@ mod position_file;
 mod publisher;
 mod running;
 mod secret_commands;
+mod server_memory;
 mod server_url;
 mod settings;
 mod start_state;

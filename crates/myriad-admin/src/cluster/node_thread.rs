@@ -10,7 +10,8 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use myriad_cluster::node::{
-    ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings, PartitionPolicy as NodePolicy,
+    ClusterEvent, ClusterNode, NodeCounters, NodeSettings, NodeStart, NodeTimings,
+    PartitionPolicy as NodePolicy,
 };
 use myriad_cluster::record::{ClusterSecret, NameError, NodeName, StartId};
 use myriad_log::{ErrorLog, LogLevel};
@@ -68,7 +69,12 @@ impl PreparedNode {
         };
         let thread = std::thread::Builder::new().name("cluster".to_owned()).spawn(move || run(queue))?;
         Ok(Self {
-            handle: NodeHandle { inputs, options: Arc::new(options), last_status: Arc::default() },
+            handle: NodeHandle {
+                inputs,
+                options: Arc::new(options),
+                last_status: Arc::default(),
+                server: Arc::default(),
+            },
             settings,
             start: StartId(random()?),
             seed: u64::from_le_bytes(random()?),
@@ -90,12 +96,13 @@ impl PreparedNode {
 
     /// Starts the node, which belongs to the cluster from now on. The position in the purge log is stored in the folder
     /// of the first zone; without a zone, it is not stored. Pages of zones that are not in the position file become
-    /// stale. `has_pages` is true if zones have pages in memory.
+    /// stale. `has_pages` is true if zones have pages in memory. The node continues the counters of its predecessor.
     pub(super) fn start(
         self,
         zones: &Arc<ClusterZones>,
         (ticket_keys, certificates): (&Arc<ClusterTicketKeys>, &Arc<ClusterCertificates>),
         has_pages: bool,
+        counters: NodeCounters,
         log: &ErrorLog,
     ) -> NodeThread {
         let Self { handle, settings, start, seed, node, thread } = self;
@@ -111,7 +118,7 @@ impl PreparedNode {
         }
         let has_pages = has_pages || all.iter().any(|zone| has_files(&zone.folder.path));
         let stored = stored.map(|stored| stored.position);
-        let node_start = NodeStart { start, boot: boot_id(), stored, has_pages, seed };
+        let node_start = NodeStart { start, boot: boot_id(), stored, has_pages, seed, counters };
         let start_state = Arc::new(StartState::default());
         let resources = DriverResources {
             options,
@@ -123,6 +130,7 @@ impl PreparedNode {
             log: log.clone(),
             start_state: Arc::clone(&start_state),
             last_status: Arc::clone(&handle.last_status),
+            server: Arc::clone(&handle.server),
         };
         // Fails if the thread has panicked.
         let _ = node.send((ClusterNode::new(settings, node_start, clock_ms()), resources));
@@ -154,8 +162,8 @@ impl NodeThread {
     }
 
     /// Stops the node and waits for at most three seconds. `is_leaving` is true if the node leaves the cluster until
-    /// its next start, and false if a successor takes over its name.
-    pub(super) fn stop(self, is_leaving: bool) {
+    /// its next start, and false if a successor takes over its name. Returns the node's counters, if it has started.
+    pub(super) fn stop(self, is_leaving: bool) -> Option<NodeCounters> {
         let Self { handle, thread, .. } = self;
         let _ = handle.inputs.send(Input::Event(ClusterEvent::Shutdown { is_leaving }));
         let (done, waiting) = channel();
@@ -166,6 +174,7 @@ impl NodeThread {
             let _ = done.send(());
         });
         let _ = waiting.recv_timeout(STOP_TIMEOUT);
+        handle.last_status.lock().as_ref().map(|status| status.counters)
     }
 }
 
@@ -185,6 +194,7 @@ fn node_settings(options: &ClusterOptions) -> io::Result<NodeSettings> {
             PartitionPolicy::Strict => NodePolicy::Strict,
         },
         address: options.hostname.clone(),
+        servers: options.servers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", "),
         software: env!("CARGO_PKG_VERSION").to_owned(),
         timings: NodeTimings::default(),
     })

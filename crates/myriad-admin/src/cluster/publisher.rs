@@ -9,6 +9,7 @@ use myriad_cluster::node::{ClusterEvent, NodeStatus, PurgeAnswer, PurgeTicket};
 use myriad_cluster::record::NodeName;
 use myriad_store::page::{
     AnnouncedPurge, ClusterPages, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts,
+    ServerStatus,
 };
 use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
@@ -63,6 +64,8 @@ pub(super) struct NodeHandle {
     pub options: Arc<ClusterOptions>,
     /// Status of the node, renewed about once per second.
     pub last_status: Arc<Mutex<Option<NodeStatus>>>,
+    /// Valkey to which the node was connected last; `None` before the first connection.
+    pub server: Arc<Mutex<Option<ServerStatus>>>,
 }
 
 impl PublisherState {
@@ -173,19 +176,17 @@ impl PurgePublisher for ClusterPublisher {
 
     fn status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
-        Some(publisher_status(
-            &handle.options,
-            &Self::node_status(&handle)?,
-            &self.pages,
-            (&self.ticket_keys, &self.certificates),
-        ))
+        let status = Self::node_status(&handle)?;
+        let server = handle.server.lock().clone();
+        Some(publisher_status(&handle.options, &status, server, &self.pages, (&self.ticket_keys, &self.certificates)))
     }
 
     fn last_status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
         let status = handle.last_status.lock();
         let status = status.as_ref()?;
-        Some(publisher_status(&handle.options, status, &self.pages, (&self.ticket_keys, &self.certificates)))
+        let server = handle.server.lock().clone();
+        Some(publisher_status(&handle.options, status, server, &self.pages, (&self.ticket_keys, &self.certificates)))
     }
 
     fn forget_node(&self, node: &str) -> Result<(), String> {
@@ -257,7 +258,13 @@ mod tests {
             receipt_timeout: Duration::ZERO,
             shares_pages: false,
         };
-        (NodeHandle { inputs, options: Arc::new(options), last_status: Arc::default() }, queue)
+        let handle = NodeHandle {
+            inputs,
+            options: Arc::new(options),
+            last_status: Arc::default(),
+            server: Arc::default(),
+        };
+        (handle, queue)
     }
 
     fn publish(publisher: &ClusterPublisher, zone: &str) -> Option<PublishedPurge> {

@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use myriad_cluster::node::NodeCounters;
 use myriad_log::ErrorLog;
 use myriad_store::page::{PageZone, PurgePublisher};
 use myriad_tls::SharedTicketKeys;
@@ -29,6 +30,8 @@ pub struct RunningCluster {
     ticket_keys: Arc<ClusterTicketKeys>,
     certificates: Arc<ClusterCertificates>,
     node: Option<NodeThread>,
+    /// Counters of the nodes that have stopped.
+    counters: NodeCounters,
 }
 
 /// Change that [`RunningCluster::apply`] completes. Dropping it undoes the change.
@@ -61,7 +64,7 @@ impl Default for RunningCluster {
         let certificates = Arc::<ClusterCertificates>::default();
         let pages = Arc::clone(zones.pages());
         let publisher = ClusterPublisher::new(pages, Arc::clone(&ticket_keys), Arc::clone(&certificates));
-        Self { publisher: Arc::new(publisher), zones, ticket_keys, certificates, node: None }
+        Self { publisher: Arc::new(publisher), zones, ticket_keys, certificates, node: None, counters: NodeCounters::default() }
     }
 }
 
@@ -130,7 +133,7 @@ impl RunningCluster {
                 }
                 self.certificates.set_enabled(true);
                 let secrets = (&self.ticket_keys, &self.certificates);
-                let node = node.start(&self.zones, secrets, is_reload, &prepared.log);
+                let node = node.start(&self.zones, secrets, is_reload, self.counters, &prepared.log);
                 self.publisher.start(node.handle());
                 self.include(&self.zones.all());
                 node.wait_until_ready(START_TIMEOUT);
@@ -174,7 +177,7 @@ impl RunningCluster {
 
     fn stop_node(&mut self, is_leaving: bool) {
         if let Some(node) = self.node.take() {
-            node.stop(is_leaving);
+            self.counters = node.stop(is_leaving).unwrap_or(self.counters);
         }
     }
 }

@@ -3,17 +3,19 @@
 use myriad_cluster::node::{
     LinkState, MemberPresence, MemberStatus, NodeCounters, NodeStatus, PendingPurgeStatus, Readiness,
 };
-use myriad_store::page::{ClusterMember, PublisherStatus, UnconfirmedPurge};
+use myriad_store::page::{ClusterMember, PublisherStatus, ServerStatus, UnconfirmedPurge};
 
 use super::certificates::ClusterCertificates;
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
 use super::ticket_keys::ClusterTicketKeys;
+use crate::purge::{ZonePurge, shorten_name};
 
 /// Returns the status of a node in the form that the commands, the API and the metrics use.
 pub(super) fn publisher_status(
     options: &ClusterOptions,
     node: &NodeStatus,
+    server: Option<ServerStatus>,
     pages: &SharedPages,
     (ticket_keys, certificates): (&ClusterTicketKeys, &ClusterCertificates),
 ) -> PublisherStatus {
@@ -31,6 +33,8 @@ pub(super) fn publisher_status(
         },
         serves_stored_pages: node.readiness == Readiness::Serving,
         behind_ms: node.behind_ms,
+        partition: node.partition.as_ref().map(ToString::to_string),
+        server,
         position: node.applied.map(|id| id.to_string()),
         are_nodes_known: node.members_known,
         members: node.members.iter().map(member).collect(),
@@ -42,7 +46,7 @@ pub(super) fn publisher_status(
     }
 }
 
-fn node_counters(counters: &NodeCounters) -> [(&'static str, u64); 12] {
+fn node_counters(counters: &NodeCounters) -> [(&'static str, u64); 14] {
     [
         ("purges_sent", counters.purges_requested),
         ("purges_received", counters.purges_applied),
@@ -53,6 +57,8 @@ fn node_counters(counters: &NodeCounters) -> [(&'static str, u64); 12] {
         ("values_refused", counters.values_refused),
         ("everything_expired", counters.everything_expired),
         ("log_rewinds", counters.rewinds),
+        ("log_restarts", counters.log_restarts),
+        ("connects_failed", counters.connects_failed),
         ("commands_failed", counters.commands_failed),
         ("disconnects", counters.disconnects),
         ("partitions", counters.partitions),
@@ -75,10 +81,47 @@ fn member(member: &MemberStatus) -> ClusterMember {
 }
 
 fn unconfirmed(purge: &PendingPurgeStatus) -> UnconfirmedPurge {
+    let (kind, what, soft) = describe(&purge.body);
     UnconfirmedPurge {
         zone: purge.zone.clone(),
+        kind,
+        what,
+        soft,
         age_ms: purge.age_ms,
         record: purge.record.map(|id| id.to_string()),
         missing: purge.missing.iter().map(ToString::to_string).collect(),
+    }
+}
+
+/// Returns the kind of a purge, a description of its pages, and whether it is soft.
+fn describe(body: &[u8]) -> (&'static str, String, bool) {
+    if body.is_empty() {
+        return ("all", "*".to_owned(), true);
+    }
+    let Some(purge) = ZonePurge::decode(body) else { return ("unknown", String::new(), false) };
+    let (kind, mut what) = purge.description();
+    shorten_name(&mut what);
+    (kind, what, purge.is_soft())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::purge::PurgeEffect;
+    use myriad_policy::{PurgeTarget, Tags};
+
+    #[test]
+    fn descriptions_of_purges_are_short_and_have_no_control_characters() {
+        let of = |target, effect| describe(&ZonePurge::of(target, effect).encode());
+        let url = PurgeTarget::url(b"http://a.test/x").expect("a URL");
+        assert_eq!(of(url, PurgeEffect::Remove), ("url", "a.test/x".to_owned(), false));
+        let tags = PurgeTarget::Tags(Tags::parse(b"post-1"));
+        assert_eq!(of(tags, PurgeEffect::MakeStale), ("tags", "tags post-1".to_owned(), true));
+        let hostile = PurgeTarget::Keys(vec![b"\x1b[2J\r\n\xff".repeat(2000).into()].into());
+        let (kind, what, _) = of(hostile, PurgeEffect::Remove);
+        assert_eq!(kind, "key");
+        assert!(what.len() < 600 && what.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{what}");
+        assert_eq!(describe(&[]), ("all", "*".to_owned(), true));
+        assert_eq!(describe(b"\xff another version"), ("unknown", String::new(), false));
     }
 }

@@ -15,6 +15,7 @@ use super::link_error::LinkError;
 use super::options::ClusterOptions;
 use super::page_commands::{self, PageConnection};
 use super::secret_commands::SecretConnection;
+use super::server_memory::ServerMemory;
 use super::server_url::ServerUrl;
 
 /// Maximum time for establishing a connection.
@@ -86,6 +87,8 @@ pub(super) struct ValkeyLink {
     pub server: ServerUrl,
     pub commands: CommandConnection,
     pub reads: CommandConnection,
+    /// Memory limit of the server; `None` if it is not known.
+    pub memory: Option<ServerMemory>,
 }
 
 impl ValkeyLink {
@@ -115,15 +118,18 @@ impl ValkeyLink {
         let primary = match cmd("XLEN").arg(keys.purges()).query_async::<u64>(&mut commands).await {
             Ok(_) => primary,
             Err(error) => match error.redirect_node() {
-                None => return Err(error.into()),
+                None if error.is_io_error() || error.is_timeout() => return Err(error.into()),
+                None => return Err(LinkError::new(command_error(&error).to_string())),
                 Some((address, _)) => redirected(&primary, address)
                     .ok_or_else(|| LinkError::new(format!("invalid redirection to \"{address}\"")))?,
             },
         };
         let connection =
             |connection| CommandConnection { connection, keys: keys.clone(), node: options.node.clone() };
+        let mut commands = open(options, &primary).await?;
         Ok(Self {
-            commands: connection(open(options, &primary).await?),
+            memory: ServerMemory::read(&mut commands).await,
+            commands: connection(commands),
             reads: connection(open(options, &primary).await?),
             server: primary,
         })
@@ -185,7 +191,12 @@ async fn open_with(
     let config = AsyncConnectionConfig::new()
         .set_connection_timeout(Some(CONNECT_TIMEOUT))
         .set_response_timeout(Some(reply_timeout));
-    Ok(client(options, server)?.get_multiplexed_async_connection_with_config(&config).await?)
+    let connecting = client(options, server)?;
+    let connection = connecting.get_multiplexed_async_connection_with_config(&config).await;
+    connection.map_err(|error| match command_error(&error) {
+        denied @ CommandError::Denied(_) => LinkError::new(denied.to_string()),
+        _ => error.into(),
+    })
 }
 
 fn client(options: &ClusterOptions, server: &ServerUrl) -> Result<Client, LinkError> {
@@ -366,7 +377,8 @@ fn command_error(error: &RedisError) -> CommandError {
             ),
             _,
         ) => CommandError::NotWritable,
-        (_, "WRONGTYPE") | (ErrorKind::UnexpectedReturnType, _) => CommandError::Unsupported(text),
+        (_, "WRONGTYPE") => CommandError::WrongType,
+        (ErrorKind::UnexpectedReturnType, _) => CommandError::Unsupported(text),
         _ if text.contains("unknown command") => CommandError::Unsupported(text),
         _ => CommandError::Other(text),
     }

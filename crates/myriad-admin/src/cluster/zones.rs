@@ -243,7 +243,7 @@ mod tests {
             id: PurgeId { start: StartId([1; 16]), sequence: 1 },
             origin: NodeName::new("web1").expect("a name"),
             zone: "pages".to_owned(),
-            body: ZonePurge::of(PurgeTarget::All, PurgeEffect::Remove).encode(),
+            body: ZonePurge::of(PurgeTarget::All, PurgeEffect::Remove).encode().into(),
         }
     }
 
@@ -289,7 +289,7 @@ mod tests {
         for (is_anonymous, listed) in [(true, 0), (false, 1)] {
             let target = PurgeTarget::url(b"a.test/").expect("a URL");
             let purge = ZonePurge { is_anonymous, ..ZonePurge::of(target, PurgeEffect::Invalidate) };
-            let purge = ClusterPurge { body: purge.encode(), ..purge_of_all() };
+            let purge = ClusterPurge { body: purge.encode().into(), ..purge_of_all() };
             assert!(block_on(zones.apply(&[purge], &log)));
             assert_eq!(zone.purges.after(0).0, listed);
         }

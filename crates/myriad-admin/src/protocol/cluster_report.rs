@@ -23,6 +23,10 @@ pub struct ClusterReport {
     pub serves_stored_pages: bool,
     /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
     pub behind_ms: Option<u64>,
+    /// Cause, consequences and remedy of the present partition; `None` if this node receives all purges.
+    pub partition: Option<String>,
+    /// Valkey or Redis to which this node is or was connected; `None` before the first connection.
+    pub server: Option<ServerReport>,
     /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None`
     /// before the first.
     pub position: Option<String>,
@@ -40,7 +44,7 @@ pub struct ClusterReport {
     /// Keys of TLS session tickets: `shared` with the other nodes, `local`, or `off` if no server issues tickets with
     /// generated keys.
     pub ticket_keys: String,
-    /// Counters since the start of the node, by name.
+    /// Counters since the start of the process, by name; a reload does not reset them.
     pub counters: BTreeMap<String, u64>,
 }
 
@@ -50,6 +54,20 @@ impl ClusterReport {
         let (state, off) = ("none".to_owned(), || "off".to_owned());
         Self { state, serves_stored_pages: true, pages: off(), ticket_keys: off(), ..Self::default() }
     }
+}
+
+/// Valkey or Redis, as a node of the cluster sees it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct ServerReport {
+    /// Address.
+    pub url: String,
+    /// `maxmemory` in bytes, 0 for no limit; `None` if the server does not permit `INFO`.
+    pub maxmemory: Option<u64>,
+    /// `maxmemory-policy`; `None` if the server does not permit `INFO`.
+    pub maxmemory_policy: Option<String>,
+    /// Effect of these settings that should be prevented, with the remedy; `None` if there is none.
+    pub warning: Option<String>,
 }
 
 /// Another node of the cluster.
@@ -76,6 +94,13 @@ pub struct MemberReport {
 pub struct UnconfirmedPurgeReport {
     /// Name of the purged zone; empty for a purge of all zones.
     pub zone: String,
+    /// Kind of the purge: `url`, `wildcard`, `regex`, `tags`, `key`, `all` or `unknown` (written by another version).
+    pub kind: String,
+    /// Description of the purged pages, such as `example.org/shop/`; `*` for all pages. At most about 500 bytes, without
+    /// control characters.
+    pub what: String,
+    /// True if the pages become stale, false if they are removed.
+    pub soft: bool,
     /// Time since the purge, in milliseconds.
     pub age_ms: u64,
     /// Number of the purge's record in the cluster's log; `None` if it is not in the log.

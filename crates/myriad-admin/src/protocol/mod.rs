@@ -26,7 +26,7 @@ mod report;
 mod request;
 
 pub use bytes::{escape_bytes, unescape_bytes};
-pub use cluster_report::{ClusterReport, MemberReport, NO_CLUSTER, UnconfirmedPurgeReport};
+pub use cluster_report::{ClusterReport, MemberReport, NO_CLUSTER, ServerReport, UnconfirmedPurgeReport};
 pub use pattern::GlobPattern;
 pub use process_memory::{BegunStages, MemoryPart, MemoryTick, ProcessMemoryReport};
 pub use redaction::without_values;

@@ -7,7 +7,9 @@ use std::time::{Duration, Instant};
 
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_policy::{PurgeCommand, PurgeTarget};
-use myriad_store::{KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope};
+use myriad_store::{
+    FinishedPurge, KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
+};
 
 use myriad_net::clock::{now_ms, wall_ms};
 use myriad_store::page::key::of_other_codings;
@@ -369,7 +371,7 @@ fn purge_log_note(
 ) -> impl FnOnce(Option<LoggedPurge>) + Send + use<> {
     let (log, at_ms, is_anonymous) = (zone.purges.clone(), wall_ms(), purge.is_anonymous);
     let (kind, what) = purge.description();
-    let soft = purge.effect != PurgeEffect::Remove;
+    let soft = purge.is_soft();
     move |logged| {
         let outcome = logged.map(|logged| PurgeResult::of(logged.count));
         let (pages, at_least) = match outcome {
@@ -412,13 +414,28 @@ pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
         }
         for purge in zone.zone.maintain_purges(TEND_BATCH) {
             zone.purge_results.note(purge.number, purge.count);
-            zone.purges.end(purge.number, purge.count as u64);
-            let (name, count) = (purge.name, purge.count);
-            let (zone, plural) = (zone.zone.name(), if count == 1 { "" } else { "s" });
-            let text = format_args!("purge of {name} in zone \"{zone}\": {count} page{plural}");
-            log.write(LogLevel::Notice, None, text);
+            let is_listed = zone.purges.end(purge.number, purge.count as u64);
+            if let Some(text) = completion_text(zone.zone.name(), &purge, is_listed) {
+                log.write(LogLevel::Notice, None, format_args!("{text}"));
+            }
         }
     }
+}
+
+/// Returns the message about a completed purge; `is_listed` is true if it is in the list of purges. A purge of all pages
+/// that is not in the list makes pages stale that may have missed a purge ([`expire_zone`]), or was read from the disk at
+/// the start: without pages, there is no message about it.
+pub(super) fn completion_text(zone: &str, purge: &FinishedPurge, is_listed: bool) -> Option<String> {
+    let FinishedPurge { name, count, .. } = purge;
+    let plural = if *count == 1 { "" } else { "s" };
+    if is_listed || **name != *"all" {
+        return Some(format!("purge of {name} in zone \"{zone}\": {count} page{plural}"));
+    }
+    (*count > 0).then(|| {
+        format!(
+            "{count} page{plural} of zone \"{zone}\" became stale: they may have missed a purge, or one from before the start covers them"
+        )
+    })
 }
 
 /// Truncates the description of a purge to `LONGEST_NAME` bytes for the log if it is longer, and then marks it with

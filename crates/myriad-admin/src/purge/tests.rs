@@ -1,6 +1,7 @@
 use myriad_policy::PurgeTarget;
-use myriad_store::PurgeError;
+use myriad_store::{FinishedPurge, PurgeError};
 
+use super::run::completion_text;
 use super::{PurgeFailure, PurgeResult, check, shorten_name};
 
 #[test]
@@ -39,4 +40,16 @@ fn purge_refusal_states_reason_and_remedy() {
     let unlogged = PurgeFailure::from(PurgeError::Unlogged(full)).to_string();
     assert!(unlogged.starts_with("the purge is in effect") && unlogged.ends_with("disk full"), "{unlogged}");
     assert_eq!(PurgeFailure::NoZone("x".to_owned()).to_string(), "unknown cache zone \"x\"");
+}
+
+#[test]
+fn pages_that_became_stale_without_a_purge_are_not_reported_as_a_purge() {
+    let text = |name: &str, count, is_listed| {
+        completion_text("pages", &FinishedPurge { name: name.into(), number: 1, count }, is_listed)
+    };
+    assert_eq!(text("all", 0, true).as_deref(), Some("purge of all in zone \"pages\": 0 pages"));
+    assert_eq!(text("a/*", 1, false).as_deref(), Some("purge of a/* in zone \"pages\": 1 page"));
+    assert_eq!(text("all", 0, false), None);
+    let stale = text("all", 2, false).expect("a message");
+    assert!(stale.starts_with("2 pages of zone \"pages\" became stale"), "{stale}");
 }

@@ -41,6 +41,9 @@ pub struct ZonePurge {
 }
 
 /// Version of the binary form.
+///
+/// Every later version begins, after the version, with the length and the binary form of a purge of version 1 that covers at
+/// least the same pages. An earlier binary executes this purge, so that its other pages stay during a rolling upgrade.
 const VERSION: u8 = 1;
 
 /// Binary form: the version, a byte for the effect, 1 if the purge is anonymous and 0 otherwise, the number of targets and of
@@ -74,13 +77,18 @@ impl ZonePurge {
     }
 
     /// Returns a word for the kind of the purge and a description of its pages, for responses and logs.
-    pub(super) fn description(&self) -> (&'static str, String) {
+    pub fn description(&self) -> (&'static str, String) {
         let kind = self.targets.first().map_or("key", PurgeTarget::kind);
         let mut parts: Vec<String> = self.targets.iter().map(ToString::to_string).collect();
         if parts.is_empty() {
             parts.extend(self.keys.iter().map(|key| format!("key {}", key.escape_ascii())));
         }
         (kind, parts.join(", "))
+    }
+
+    /// Returns true if the pages become stale, false if they are removed.
+    pub fn is_soft(&self) -> bool {
+        self.effect != PurgeEffect::Remove
     }
 
     /// Returns the binary form of the purge.
@@ -102,9 +110,14 @@ impl ZonePurge {
         out
     }
 
-    /// Parses the binary form; `None` if `bytes` are damaged, of another version, or a purge that no node sends (for
-    /// example of an inexact target with further ones).
+    /// Parses the binary form; `None` if `bytes` are damaged, or a purge that no node sends (for example of an inexact
+    /// target with further ones). Of a newer version, parses the purge of this version with which it begins.
     pub fn decode(bytes: &[u8]) -> Option<ZonePurge> {
+        let (version, mut contents) = bytes.split_first()?;
+        Self::decode_own_version(if *version > VERSION { take(&mut contents)? } else { bytes })
+    }
+
+    fn decode_own_version(bytes: &[u8]) -> Option<ZonePurge> {
         let ([VERSION, effect, is_anonymous @ 0..=1], rest) = bytes.split_first_chunk()? else { return None };
         let effect = match effect {
             0 => PurgeEffect::Remove,
@@ -169,6 +182,21 @@ mod tests {
         for purge in purges() {
             assert_eq!(ZonePurge::decode(&purge.encode()).as_ref(), Some(&purge));
         }
+    }
+
+    #[test]
+    fn purge_of_a_newer_version_is_read_as_the_one_with_which_it_begins() {
+        for purge in purges() {
+            let mut newer = vec![VERSION + 1];
+            put(&mut newer, &purge.encode());
+            assert_eq!(ZonePurge::decode(&newer).as_ref(), Some(&purge));
+            newer.extend_from_slice(b"fields of version 2");
+            assert_eq!(ZonePurge::decode(&newer).as_ref(), Some(&purge));
+            let mut nested = vec![VERSION + 1];
+            put(&mut nested, &newer);
+            assert_eq!(ZonePurge::decode(&nested), None);
+        }
+        assert_eq!(ZonePurge::decode(&[VERSION + 1]), None);
     }
 
     #[test]

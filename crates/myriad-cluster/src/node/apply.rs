@@ -280,7 +280,7 @@ mod tests {
     fn purge(sequence: u64, bytes: usize) -> ClusterPurge {
         let id = PurgeId { start: StartId([1; 16]), sequence };
         let origin = NodeName::new("web1").expect("valid name");
-        ClusterPurge { id, origin, zone: "pages".to_owned(), body: vec![0; bytes] }
+        ClusterPurge { id, origin, zone: "pages".to_owned(), body: vec![0; bytes].into() }
     }
 
     fn add(queue: &mut ApplyQueue, number: u64, bytes: usize) {

@@ -49,6 +49,11 @@ impl ContactState {
         std::mem::take(&mut self.has_partition_change).then_some(self.is_partitioned)
     }
 
+    /// True if a partition is detected.
+    pub(super) fn is_partitioned(&self) -> bool {
+        self.is_partitioned
+    }
+
     /// Time up to which every purge of every member is in effect; `None` if unknown.
     pub(super) fn fresh_at(&self) -> Option<ClockMs> {
         self.fresh_at

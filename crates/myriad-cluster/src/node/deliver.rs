@@ -78,7 +78,7 @@ impl ClusterNode {
     fn new_purge(&mut self, zone: String, body: Vec<u8>) -> ClusterPurge {
         self.last_sequence += 1;
         let id = PurgeId { start: self.start, sequence: self.last_sequence };
-        ClusterPurge { id, origin: self.settings.node.clone(), zone, body }
+        ClusterPurge { id, origin: self.settings.node.clone(), zone, body: body.into() }
     }
 
     /// Replaces all own purges that wait for the log by a purge of everything. This node applies it, too, once it is in

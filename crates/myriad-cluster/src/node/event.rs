@@ -53,6 +53,8 @@ pub enum ClusterEvent {
     Connected,
     /// The connections are lost, or could not be established. Commands sent before get no reply.
     Disconnected,
+    /// An attempt to connect failed; another one follows.
+    NotConnected,
     /// Reply to a command.
     Reply {
         /// Number of the command.
@@ -122,8 +124,10 @@ pub enum CommandError {
     NotWritable,
     /// `NOAUTH`, `WRONGPASS`, `NOPERM`: the password or the ACL does not permit the command.
     Denied(String),
-    /// The server does not have the command, or the key has another type.
+    /// The server does not have the command, or its reply has another form.
     Unsupported(String),
+    /// `WRONGTYPE`: a key has another type.
+    WrongType,
     /// Another error, with its text.
     Other(String),
 }

@@ -269,8 +269,8 @@ impl ClusterNode {
 
     /// Makes all pages stale, and returns the number of the action.
     pub(super) fn expire_everything(&mut self, reason: ExpiryReason) -> BatchNumber {
-        self.counters.everything_expired += 1;
         if reason != ExpiryReason::NoPosition || self.has_pages {
+            self.counters.everything_expired += 1;
             self.log(ClusterMessage::EverythingExpired(reason));
         }
         self.begin_batch(BatchContents::Everything(reason))
@@ -295,6 +295,7 @@ impl ClusterNode {
         now: ClockMs,
     ) {
         let position = LogPosition { id: record.id, tag };
+        self.counters.log_restarts += u64::from(self.history.position().is_some());
         self.log(ClusterMessage::LogRestarted(record.id));
         if self.history.position() == Some(record.predecessor) {
             self.accept(record, tag, now);

@@ -194,7 +194,7 @@ impl LogHistory {
     /// True if a purge with this body is in memory.
     #[cfg(test)]
     pub(super) fn holds(&self, body: &[u8]) -> bool {
-        self.retained.values().flatten().any(|retained| retained.body == body)
+        self.retained.values().flatten().any(|retained| *retained.body == *body)
     }
 
     fn insert(&mut self, position: LogPosition, predecessor: LogPosition, has_purges: bool) {

@@ -34,8 +34,8 @@ pub(super) struct UnconfirmedAppend {
 /// predecessor is the newest record. A node that has read a record has therefore read everything before it, in this log
 /// or in the one from which the log was continued. [`LinkState`] shows the states of reading.
 ///
-/// Valkey may lose the newest records (failover, restart) or the whole log. A node notices this at the next check, once
-/// per second: the record of its position is missing. It reads backwards to the newest record that it has applied, and
+/// Valkey may lose the newest records (failover, restart) or the whole log. A node notices this at the next check, at
+/// least once per second: the record of its position is missing. It reads backwards to the newest record that it has applied, and
 /// continues there. It has applied more than the log contains, so it has no gap, and it appends the lost purges again. If
 /// the log is empty, the first node appends a record after its own position: for nodes at the same position, nothing is
 /// missing. A node that finds no common record has a gap: all its pages become stale.
@@ -96,7 +96,7 @@ pub struct ClusterNode {
 impl ClusterNode {
     /// Creates a node at the start of its process.
     pub fn new(settings: NodeSettings, start: NodeStart, now: ClockMs) -> Self {
-        let NodeStart { start, boot, stored, has_pages, seed } = start;
+        let NodeStart { start, boot, stored, has_pages, seed, counters } = start;
         let mut actions = VecDeque::new();
         let stored = stored.as_deref().and_then(|bytes| {
             StoredNode::decode(&settings.secret, &settings.node, bytes)
@@ -142,7 +142,7 @@ impl ClusterNode {
             page_rule: PageRule::default(),
             receipts_after: EntryId::ZERO,
             upkeep: UpkeepState::new(now),
-            counters: NodeCounters::default(),
+            counters,
             bug: None,
             settings,
         };
@@ -171,6 +171,7 @@ impl ClusterNode {
                 self.counters.disconnects += u64::from(self.link != LinkState::Disconnected);
                 self.disconnect();
             }
+            ClusterEvent::NotConnected => self.counters.connects_failed += 1,
             ClusterEvent::Reply { command, reply } => {
                 if let Some(sent) = self.commands.take(command) {
                     self.handle_reply(sent, reply, now);
@@ -222,6 +223,7 @@ impl ClusterNode {
             applied: self.applied.map(|position| position.id),
             behind_ms: self.contact.fresh_at().map(|fresh_at| now.saturating_sub(fresh_at)),
             readiness: self.contact.readiness(),
+            partition: self.partition_report(now),
             is_name_taken: self.upkeep.is_name_taken(),
             members_known: self.members.is_known(),
             members: self.members.status(self.settings.timings.silent_ms, now),
@@ -269,10 +271,9 @@ impl ClusterNode {
         }
         if let Some(is_partitioned) = self.contact.take_partition_change() {
             self.counters.partitions += u64::from(is_partitioned);
-            self.log(if is_partitioned {
-                ClusterMessage::Partitioned
-            } else {
-                ClusterMessage::PartitionEnded
+            self.log(match self.partition_report(now) {
+                Some(report) => ClusterMessage::Partitioned(report),
+                None => ClusterMessage::PartitionEnded,
             });
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ClockMs, MemberPresence, MemberStatus};
+use super::{ClockMs, LateMember, MemberPresence, MemberStatus};
 use crate::record::{MemberRecord, MemberState, NodeName, StartId};
 
 /// Another member.
@@ -175,6 +175,20 @@ impl MemberTable {
             .filter(|member| member.counts())
             .map(|member| member.complete_to)
             .try_fold(sent_at, |least, time| Some(least.min(time?)))
+    }
+
+    /// Returns the members that may have purges from more than `detection_ms` ago which the log does not have.
+    pub(super) fn late(&self, detection_ms: u64, now: ClockMs) -> Vec<LateMember> {
+        let is_old = |time: ClockMs| now.saturating_sub(time) > detection_ms;
+        let is_late = |member: &OtherMember| member.counts() && member.complete_to.is_none_or(is_old);
+        let late = self.members.iter().filter(|(_, member)| is_late(member));
+        late.map(|(node, member)| LateMember {
+            node: node.clone(),
+            address: member.record.address.clone(),
+            seen_ms_ago: now.saturating_sub(member.changed_at),
+            has_unsent: member.record.unsent_for_ms > 0 && !is_old(member.changed_at),
+        })
+        .collect()
     }
 
     /// Marks members as removed whose records have not changed for `remove_ms`, and returns their names. They stay in

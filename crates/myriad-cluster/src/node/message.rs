@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::CommandError;
+use super::{CommandError, PartitionReport};
 use crate::record::{EntryId, NodeName, RecordError};
 
 /// Reason for which all pages become stale.
@@ -88,7 +88,7 @@ pub enum ClusterMessage {
     /// The other process with the name of this node has stopped.
     NameFree,
     /// The node does not receive all purges; pages are limited to the age that `partition` permits.
-    Partitioned,
+    Partitioned(PartitionReport),
     /// The node receives all purges again.
     PartitionEnded,
     /// A member was removed because it was silent for too long.
@@ -148,9 +148,7 @@ impl fmt::Display for ClusterMessage {
                 "node name \"{node}\" is used by another host ({address}), which started later: set \"node\" to a unique name; until one of them stops, this process confirms no purges and limits its pages as \"partition\" defines"
             ),
             Self::NameFree => f.write_str("the name of this node is free again; this process continues as its owner"),
-            Self::Partitioned => f.write_str(
-                "purges of other nodes may be missing: the connection or a member is silent; stored pages are limited as \"partition\" defines, and pages are not exchanged",
-            ),
+            Self::Partitioned(report) => report.fmt(f),
             Self::PartitionEnded => f.write_str("purges of all nodes are received again"),
             Self::MemberRemoved(node) => write!(f, "member \"{node}\" removed: it was silent for too long"),
             Self::PurgeTooLarge(bytes) => {
@@ -178,6 +176,9 @@ impl fmt::Display for CommandError {
             Self::Unsupported(text) => {
                 write!(f, "not supported by the server ({text}); Redis 6.2 or Valkey 7.2 is required")
             }
+            Self::WrongType => f.write_str(
+                "a key of the cluster has another type: another program writes to it; use another database, or another name for the cluster",
+            ),
             Self::Other(text) => f.write_str(text),
         }
     }

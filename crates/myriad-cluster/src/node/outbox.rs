@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::hash::{BuildHasher, RandomState};
+use std::sync::Arc;
 
 use super::{ClockMs, PendingPurgeStatus, PurgeTicket};
 use crate::record::{
@@ -181,7 +182,7 @@ impl PurgeOutbox {
         [(zone, body), (zone, &[]), ("", &[])].into_iter().find_map(|(zone, body)| {
             let key = *self.combinable.get(&self.hash(zone, body))?;
             let purge = &self.own.get(&key)?.purge;
-            (purge.zone == zone && purge.body == body).then_some(key)
+            (purge.zone == zone && *purge.body == *body).then_some(key)
         })
     }
 
@@ -452,13 +453,14 @@ impl PurgeOutbox {
     /// True if a purge with this body is in memory.
     #[cfg(test)]
     pub(super) fn holds(&self, body: &[u8]) -> bool {
-        self.own.values().map(|own| &own.purge).chain(self.lost.values()).any(|purge| purge.body == body)
+        self.own.values().map(|own| &own.purge).chain(self.lost.values()).any(|purge| *purge.body == *body)
     }
 
     /// Returns the number of own purges without all receipts, and the status of the oldest.
     pub(super) fn status(&self, members: &[&NodeName], now: ClockMs) -> (usize, Vec<PendingPurgeStatus>) {
         let status = |own: &OwnPurge| PendingPurgeStatus {
             zone: own.purge.zone.clone(),
+            body: Arc::clone(&own.purge.body),
             age_ms: now.saturating_sub(own.requested_at),
             record: own.record.map(|record| record.id),
             missing: members

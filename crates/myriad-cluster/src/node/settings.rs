@@ -1,5 +1,6 @@
 //! Settings of a node.
 
+use super::NodeCounters;
 use crate::record::{ClusterSecret, NodeName, StartId};
 
 /// Milliseconds of a clock that is never set and that counts while the machine is suspended: `CLOCK_BOOTTIME`.
@@ -21,8 +22,12 @@ pub enum PartitionPolicy {
 /// Intervals and limits. Production uses the default.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTimings {
-    /// Interval of member records, of reads of the members, and of checks of the position, in milliseconds.
+    /// Interval of member records, of reads of the members, and of checks of the position, in milliseconds. What a node
+    /// knows about another one is two to four such intervals old, so that a member may be slow for about
+    /// `detection_ms - 5 * heartbeat_ms` before the others detect a partition.
     pub heartbeat_ms: u64,
+    /// Number of other members from which on the interval is twice as long, because each node reads the records of all.
+    pub many_members: usize,
     /// Duration for which a read waits for new records, in milliseconds.
     pub read_wait_ms: u64,
     /// Time after which a command without a reply means that the connection is lost, in milliseconds. For reads, it
@@ -56,7 +61,8 @@ pub struct NodeTimings {
 impl Default for NodeTimings {
     fn default() -> Self {
         Self {
-            heartbeat_ms: 1000,
+            heartbeat_ms: 500,
+            many_members: 10,
             read_wait_ms: 1000,
             reply_ms: 3000,
             detection_ms: 5000,
@@ -85,6 +91,8 @@ pub struct NodeSettings {
     pub partition: PartitionPolicy,
     /// Address of the node, for display.
     pub address: String,
+    /// Addresses of Valkey, for messages.
+    pub servers: String,
     /// Version of the software, for display.
     pub software: String,
     /// Intervals and limits.
@@ -104,4 +112,6 @@ pub struct NodeStart {
     pub has_pages: bool,
     /// Seed of random delays.
     pub seed: u64,
+    /// Counters of the earlier nodes of this process, which a reload has replaced; the new node continues them.
+    pub counters: NodeCounters,
 }

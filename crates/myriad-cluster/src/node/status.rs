@@ -1,6 +1,8 @@
 //! Status of a node, for `myriad cluster`, the API, the dashboard and metrics.
 
-use super::Readiness;
+use std::sync::Arc;
+
+use super::{NodeCounters, PartitionReport, Readiness};
 use crate::record::{EntryId, NodeName};
 
 /// Relation of a node to the log of purges.
@@ -49,6 +51,8 @@ pub struct NodeStatus {
     pub behind_ms: Option<u64>,
     /// Rule for stored pages.
     pub readiness: Readiness,
+    /// Description of the present partition; `None` if the node receives all purges.
+    pub partition: Option<PartitionReport>,
     /// True if another process, which started later, uses the name of this node.
     pub is_name_taken: bool,
     /// False if the node has not read the list of members since its start; then `members` may lack some.
@@ -59,7 +63,7 @@ pub struct NodeStatus {
     pub pending: Vec<PendingPurgeStatus>,
     /// Number of own purges without all receipts.
     pub pending_count: usize,
-    /// Counters since the start.
+    /// Counters since the start of the process.
     pub counters: NodeCounters,
 }
 
@@ -96,39 +100,12 @@ pub enum MemberPresence {
 pub struct PendingPurgeStatus {
     /// Zone; empty for a purge of everything.
     pub zone: String,
+    /// The purge, in the format of the cache; empty for all pages of the zone.
+    pub body: Arc<[u8]>,
     /// Time since the purge was requested, or since the start if an earlier lifetime requested it, in milliseconds.
     pub age_ms: u64,
     /// ID of its record; `None` if the purge is not in the log.
     pub record: Option<EntryId>,
     /// Members without a receipt.
     pub missing: Vec<NodeName>,
-}
-
-/// Counters of a node since its start.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct NodeCounters {
-    /// Own purges.
-    pub purges_requested: u64,
-    /// Purges of other nodes that were applied.
-    pub purges_applied: u64,
-    /// Records appended.
-    pub records_appended: u64,
-    /// Records refused because another node had appended first.
-    pub appends_refused: u64,
-    /// Purges appended again after the log lost them.
-    pub purges_repeated: u64,
-    /// Receipts received.
-    pub receipts: u64,
-    /// Values refused because they are not authentic or invalid.
-    pub values_refused: u64,
-    /// Times that all pages became stale.
-    pub everything_expired: u64,
-    /// Times that the log had lost records that this node had applied.
-    pub rewinds: u64,
-    /// Commands that failed.
-    pub commands_failed: u64,
-    /// Connections lost.
-    pub disconnects: u64,
-    /// Partitions detected.
-    pub partitions: u64,
 }

@@ -5,7 +5,8 @@ use super::bug::SeededBug;
 use super::commands::CommandKind;
 use super::schedule::{RivalRecord, StopState};
 use super::{
-    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason, LinkState,
+    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason,
+    LinkState, NodeTimings,
 };
 use crate::record::{MemberRecord, MemberState, NodeName, StoredNode};
 
@@ -22,7 +23,9 @@ impl ClusterNode {
         if now < self.upkeep.heartbeat_at {
             return;
         }
-        self.upkeep.heartbeat_at = now + self.settings.timings.heartbeat_ms;
+        let NodeTimings { heartbeat_ms, many_members, .. } = self.settings.timings;
+        let intervals = if self.members.expected().count() < many_members { 1 } else { 2 };
+        self.upkeep.heartbeat_at = now + intervals * heartbeat_ms;
         if !self.commands.has(|kind| *kind == CommandKind::Members) {
             self.send(CommandKind::Members, ClusterCommand::ReadMembers, now);
         }

@@ -18,7 +18,7 @@ pub enum MemberState {
     Removed,
 }
 
-/// Record that each node writes every second for itself.
+/// Record that each node writes for itself, at least every second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct MemberRecord {
     /// Process lifetime that wrote the record.

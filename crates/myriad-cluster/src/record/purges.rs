@@ -1,9 +1,16 @@
 //! Records of the log of purges.
 
+use std::sync::Arc;
+
 use super::fields::{FieldReader, FieldWriter};
 use super::{ClusterSecret, EntryId, LogPosition, NodeName, PurgeId, RecordContext, RecordError, RecordTag};
 
-/// Version of the contents that this binary writes, and the newest version that it reads.
+/// Version of the contents that this binary writes.
+///
+/// Contents of every later version begin with a list of purges in the format of version 1, which cover at least the same
+/// pages as the whole record. An earlier binary executes this list and ignores what follows, so that its other pages stay
+/// during a rolling upgrade. The list is empty if no page is affected. A purge that an earlier binary cannot decode
+/// makes all pages of its zone stale.
 const VERSION: u8 = 1;
 
 /// Maximum length of a purge's body, in bytes. A longer purge is replaced by one of all pages of its zone.
@@ -28,7 +35,7 @@ pub struct ClusterPurge {
     /// Zone; an empty name means that all pages of all zones become stale.
     pub zone: String,
     /// The purge, in the format of the cache, which this crate does not interpret; empty for all pages of the zone.
-    pub body: Vec<u8>,
+    pub body: Arc<[u8]>,
 }
 
 impl ClusterPurge {
@@ -48,7 +55,8 @@ impl ClusterPurge {
 pub enum RecordContents {
     /// Purges in the order in which they are applied. The first record of a log or epoch may have none.
     Purges(Vec<ClusterPurge>),
-    /// Contents in the format of a newer version. The reader treats all stored pages as stale.
+    /// Contents of a newer version without the list with which they must begin. The reader treats all stored pages as
+    /// stale.
     Newer,
 }
 
@@ -66,8 +74,8 @@ pub struct LogRecord {
 }
 
 impl LogRecord {
-    /// Encodes and authenticates the record. `RecordContents::Newer` is encoded as contents without purges of the next
-    /// version, for tests.
+    /// Encodes and authenticates the record. `RecordContents::Newer` is encoded as contents of the next version without a
+    /// list of purges, for tests.
     pub fn encode(&self, secret: &ClusterSecret) -> (Vec<u8>, RecordTag) {
         let mut writer = FieldWriter::default();
         // All versions have these fields, so that an older reader can follow the chain.
@@ -114,7 +122,9 @@ impl LogRecord {
                 RecordContents::Purges(purges)
             }
             0 => return Err(RecordError::Malformed),
-            _ => RecordContents::Newer,
+            _ => reader
+                .items(MAX_RECORD_PURGES, read_purge)
+                .map_or(RecordContents::Newer, RecordContents::Purges),
         };
         Ok((Self { id, predecessor, writer, contents }, tag))
     }
@@ -132,6 +142,6 @@ pub(super) fn read_purge(reader: &mut FieldReader<'_>) -> Result<ClusterPurge, R
         id: reader.purge_id()?,
         origin: reader.name()?,
         zone: reader.text(MAX_ZONE)?,
-        body: reader.bytes(MAX_PURGE_BYTES)?.to_vec(),
+        body: reader.bytes(MAX_PURGE_BYTES)?.into(),
     })
 }

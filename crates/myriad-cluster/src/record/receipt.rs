@@ -31,18 +31,19 @@ impl ReceiptRecord {
         bytes
     }
 
-    /// Decodes a receipt for purges of the node `origin`.
+    /// Decodes a receipt for purges of the node `origin`. What newer versions append is ignored.
     pub fn decode(secret: &ClusterSecret, origin: &NodeName, bytes: &[u8]) -> Result<Self, RecordError> {
         let (body, _) = secret.open(RecordContext::Receipts(origin), bytes)?;
         let mut reader = FieldReader::new(body);
-        match reader.byte()? {
-            VERSION => {}
-            0 => return Err(RecordError::Malformed),
-            _ => return Err(RecordError::NewerVersion),
+        let version = reader.byte()?;
+        if version == 0 {
+            return Err(RecordError::Malformed);
         }
         let node = reader.name()?;
         let purges = reader.items(MAX_PURGES, FieldReader::purge_id)?;
-        reader.finish()?;
+        if version == VERSION {
+            reader.finish()?;
+        }
         Ok(Self { node, purges })
     }
 }

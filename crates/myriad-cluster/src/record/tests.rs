@@ -19,7 +19,7 @@ fn purge(sequence: u64) -> ClusterPurge {
         id: PurgeId { start: StartId([3; 16]), sequence },
         origin: node("web1"),
         zone: "pages".to_owned(),
-        body: vec![sequence as u8; 20],
+        body: vec![sequence as u8; 20].into(),
     }
 }
 
@@ -82,6 +82,36 @@ fn the_chain_of_records_of_a_newer_version_can_be_followed() {
         LogRecord { id, predecessor: position(7), writer: node("web1"), contents: RecordContents::Newer };
     let (bytes, tag) = record.encode(&secret);
     assert_eq!(LogRecord::decode(&secret, id, &bytes), Ok((record, tag)));
+}
+
+#[test]
+fn purges_at_the_beginning_of_a_newer_version_are_read_and_the_rest_is_ignored() {
+    let secret = secret();
+    let id = EntryId { epoch: 2, number: 0 };
+    for purges in [vec![purge(1), purge(2)], Vec::new()] {
+        let contents = RecordContents::Purges(purges);
+        let record = LogRecord { id, predecessor: position(7), writer: node("web1"), contents };
+        let newer = |appended: &[u8]| {
+            let mut bytes = record.encode(&secret).0;
+            bytes.truncate(bytes.len() - 32);
+            let version = 2 * 8 + 16 + 32 + 4 + "web1".len();
+            assert_eq!(bytes[version], 1);
+            bytes[version] = 2;
+            bytes.extend_from_slice(appended);
+            secret.seal(RecordContext::Log, &mut bytes);
+            LogRecord::decode(&secret, id, &bytes).map(|(record, _)| record)
+        };
+        assert_eq!(newer(b""), Ok(record.clone()));
+        assert_eq!(newer(b"fields of version 2"), Ok(record.clone()));
+    }
+    let web1 = node("web1");
+    let receipt = ReceiptRecord { node: node("web2"), purges: vec![purge(1).id] };
+    let mut bytes = receipt.encode(&secret, &web1);
+    bytes.truncate(bytes.len() - 32);
+    bytes[0] = 2;
+    bytes.extend_from_slice(b"fields of version 2");
+    secret.seal(RecordContext::Receipts(&web1), &mut bytes);
+    assert_eq!(ReceiptRecord::decode(&secret, &web1, &bytes), Ok(receipt));
 }
 
 #[test]

@@ -65,7 +65,7 @@ pub use purge_log::{PurgeLog, PurgeLogEntry, PurgeSource, TextChange};
 pub use purge_matching::purge_predicate;
 pub use purge_publisher::{
     AnnouncedPurge, ClusterMember, PublishedPurge, PublisherStatus, PurgePublisher, PurgeReceipts,
-    ReceiptsFuture, UnconfirmedPurge,
+    ReceiptsFuture, ServerStatus, UnconfirmedPurge,
 };
 pub use recent_purges::RecentPurges;
 pub use revalidation::{Conditions, RevalidationCondition, conditions};

@@ -131,12 +131,11 @@ impl PurgeLog {
     }
 
     /// Records the number of pages of a purge, once they are counted, if the log still contains the purge. `number` is
-    /// its number in the zone's sequence.
-    pub fn end(&self, number: u64, pages: u64) {
+    /// its number in the zone's sequence. Returns true if the log contains the purge.
+    pub fn end(&self, number: u64, pages: u64) -> bool {
         let mut notes = self.0.lock();
-        if let Some((_, note)) = notes.last.iter_mut().rev().find(|(_, note)| note.number == number) {
-            note.pages = Some(pages);
-        }
+        let note = notes.last.iter_mut().rev().find(|(_, note)| note.number == number);
+        note.map(|(_, note)| note.pages = Some(pages)).is_some()
     }
 
     /// Returns the time of the last purge by the system clock, in milliseconds since the epoch; `None` if the log contains

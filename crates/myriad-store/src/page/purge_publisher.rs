@@ -54,6 +54,10 @@ pub struct PublisherStatus {
     pub serves_stored_pages: bool,
     /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
     pub behind_ms: Option<u64>,
+    /// Cause, consequences and remedy of the present partition; `None` if this node receives all purges.
+    pub partition: Option<String>,
+    /// Valkey to which this node is or was connected; `None` before the first connection.
+    pub server: Option<ServerStatus>,
     /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None` if
     /// no such record is known.
     pub position: Option<String>,
@@ -71,8 +75,21 @@ pub struct PublisherStatus {
     /// Keys of TLS session tickets: `shared` with the other nodes, `local`, or `off` if no server issues tickets with
     /// generated keys.
     pub ticket_keys: &'static str,
-    /// Names and values of counters since the start of the node.
+    /// Names and values of counters since the start of the process; a reload does not reset them.
     pub counters: Vec<(&'static str, u64)>,
+}
+
+/// Valkey or Redis, as a node of the cluster sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ServerStatus {
+    /// Address.
+    pub url: String,
+    /// `maxmemory` in bytes, 0 for no limit; `None` if the server does not permit to read it.
+    pub memory_limit: Option<u64>,
+    /// `maxmemory-policy`; `None` if the server does not permit to read it.
+    pub memory_policy: Option<String>,
+    /// Effect of these settings that the administrator should prevent, with the remedy; `None` if there is none.
+    pub warning: Option<String>,
 }
 
 /// Another node of the cluster.
@@ -97,6 +114,12 @@ pub struct ClusterMember {
 pub struct UnconfirmedPurge {
     /// Zone; empty for a purge of all zones.
     pub zone: String,
+    /// Kind of the purge, as in the list of purges; `unknown` if another version of Myriad has written it.
+    pub kind: &'static str,
+    /// Description of the purged pages; at most about 500 bytes, without control characters.
+    pub what: String,
+    /// True if the pages become stale, false if they are removed.
+    pub soft: bool,
     /// Time since the purge, in milliseconds.
     pub age_ms: u64,
     /// Number of the purge's record in the log of purges; `None` if the log does not contain the purge.

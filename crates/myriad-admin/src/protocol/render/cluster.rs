@@ -1,7 +1,7 @@
 //! Output of `myriad cluster`.
 
-use super::amount::{count, duration};
-use crate::protocol::{ClusterReport, MemberReport};
+use super::amount::{count, duration, size};
+use crate::protocol::{ClusterReport, MemberReport, ServerReport};
 
 /// Text for a node that does not know the other nodes.
 const UNKNOWN_NODES: &str =
@@ -42,6 +42,10 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         "suspended" => "not exchanged, because purges of other nodes may be missing",
         _ => "not exchanged, because Valkey is not reachable or refuses the commands; see the error log",
     };
+    lines.extend(report.server.iter().map(server));
+    let warning = report.server.as_ref().and_then(|server| server.warning.as_ref());
+    lines.extend(warning.map(|warning| format!("warning: {warning}")));
+    lines.extend(report.partition.iter().map(|partition| format!("partition: {partition}")));
     lines.push(format!(
         "pages: {exchanged}; {} of other nodes used, {} stored for them",
         count(report.counters.get("pages_used").copied().unwrap_or_default()),
@@ -58,6 +62,8 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         ("ticket_keys_refused", "keys of session tickets that are not authentic"),
         ("certificates_refused", "certificates that are not authentic or not usable"),
         ("everything_expired", "all stored pages became stale"),
+        ("log_restarts", "losses of the whole purge log"),
+        ("connects_failed", "failed attempts to connect"),
         ("commands_failed", "commands that Valkey refused"),
         ("partitions", "partitions"),
     ];
@@ -68,6 +74,16 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         lines.push(format!("since the start: {}", seen.join("; ")));
     }
     lines
+}
+
+fn server(server: &ServerReport) -> String {
+    let limit = match server.maxmemory {
+        None => "maxmemory not known (the ACL does not permit INFO)".to_owned(),
+        Some(0) => "no maxmemory".to_owned(),
+        Some(limit) => format!("maxmemory {}", size(limit)),
+    };
+    let policy = server.maxmemory_policy.iter().map(|policy| format!(", maxmemory-policy {policy}"));
+    format!("Valkey {}: {limit}{}", server.url, policy.collect::<String>())
 }
 
 /// Returns a line with the column names, then a line for each node of the cluster, this one first.
@@ -107,7 +123,9 @@ pub fn cluster_purges(report: &ClusterReport) -> Vec<String> {
             (Some(_), []) => "not saved yet on this node".to_owned(),
             (Some(_), missing) => format!("no receipt from {}", missing.join(", ")),
         };
-        format!("{:>9} ago  {record:<16}  {zone:<12}  {state}", duration(purge.age_ms))
+        let soft = if purge.soft { "soft " } else { "" };
+        let what = if purge.kind == "unknown" { "purge of another version of Myriad" } else { &purge.what };
+        format!("{:>9} ago  {record:<16}  {zone:<12}  {soft}{what}  {state}", duration(purge.age_ms))
     };
     report.unconfirmed.iter().map(line).collect()
 }
@@ -132,11 +150,21 @@ mod tests {
             state: "connected".into(),
             serves_stored_pages: true,
             behind_ms: Some(200),
+            server: Some(ServerReport {
+                url: "redis://a:6379".into(),
+                maxmemory: Some(1 << 20),
+                maxmemory_policy: Some("noeviction".into()),
+                warning: Some("full".into()),
+            }),
+            partition: Some("no connection to redis://a".into()),
             position: Some("0-9".into()),
             nodes_known: true,
             members: vec![member("web2", "active"), member("web3", "silent")],
             unconfirmed: vec![UnconfirmedPurgeReport {
                 zone: "pages".into(),
+                kind: "url".into(),
+                what: "a.test/x".into(),
+                soft: true,
                 age_ms: 4000,
                 record: Some("0-8".into()),
                 missing: vec!["web3".into()],
@@ -150,14 +178,17 @@ mod tests {
 
     #[test]
     fn status_names_nodes_purges_and_problems() {
-        let lines = cluster(&report());
+        let mut lines = cluster(&report());
         assert_eq!(lines[0], "cluster shop: 2 of 3 nodes active");
         assert!(lines[1].starts_with("this node web1: connected, up to date "), "{}", lines[1]);
         assert_eq!(lines[2], "purges: 9 sent, 0 received, 1 without all receipts");
+        assert_eq!(lines[3], "Valkey redis://a:6379: maxmemory 1.0M, maxmemory-policy noeviction");
+        assert_eq!(lines[4], "warning: full");
+        assert_eq!(lines.remove(5), "partition: no connection to redis://a");
         let pages = "not exchanged, because purges of other nodes may be missing";
-        assert_eq!(lines[3], format!("pages: {pages}; 0 of other nodes used, 0 stored for them"));
-        assert!(lines[4].starts_with("keys of TLS session tickets: those of this node"), "{}", lines[4]);
-        assert_eq!(lines[5], "since the start: partitions: 1");
+        assert_eq!(lines[5], format!("pages: {pages}; 0 of other nodes used, 0 stored for them"));
+        assert!(lines[6].starts_with("keys of TLS session tickets: those of this node"), "{}", lines[6]);
+        assert_eq!(lines[7], "since the start: partitions: 1");
     }
 
     #[test]
@@ -172,6 +203,6 @@ mod tests {
         assert_eq!(lines.len(), 4);
         assert!(lines[1].starts_with("web1 ") && lines[3].contains("silent"), "{lines:?}");
         let lines = cluster_purges(&report());
-        assert!(lines[0].ends_with("pages         no receipt from web3"), "{lines:?}");
+        assert!(lines[0].ends_with("pages         soft a.test/x  no receipt from web3"), "{lines:?}");
     }
 }

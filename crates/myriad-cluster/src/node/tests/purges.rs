@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use crate::node::outbox::{OwnPurge, PurgeOutbox};
 use crate::node::{
-    ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, NodeTimings, PartitionPolicy,
-    PurgeTicket,
+    ClusterAction, ClusterEvent, ClusterNode, NodeCounters, NodeSettings, NodeStart, NodeTimings,
+    PartitionPolicy, PurgeTicket,
 };
 use crate::record::{
     ClusterPurge, ClusterSecret, EntryId, LogPosition, NodeName, PurgeId, RecordTag, StartId,
@@ -19,10 +19,18 @@ fn node() -> ClusterNode {
         secret: ClusterSecret::new(&cluster, b"secret of the cluster with 32 bytes").expect("long enough"),
         partition: PartitionPolicy::Strict,
         address: String::new(),
+        servers: String::new(),
         software: String::new(),
         timings: NodeTimings::default(),
     };
-    let start = NodeStart { start: StartId([1; 16]), boot: [1; 16], stored: None, has_pages: false, seed: 1 };
+    let start = NodeStart {
+        start: StartId([1; 16]),
+        boot: [1; 16],
+        stored: None,
+        has_pages: false,
+        seed: 1,
+        counters: NodeCounters::default(),
+    };
     ClusterNode::new(settings, start, 0)
 }
 
@@ -46,7 +54,7 @@ fn purge(sequence: u64) -> ClusterPurge {
         id: PurgeId { start: StartId([2; 16]), sequence },
         origin: NodeName::new("web2").expect("a valid name"),
         zone: "pages".to_owned(),
-        body: vec![1; 10],
+        body: vec![1; 10].into(),
     }
 }
 
@@ -111,7 +119,7 @@ fn lost_purges_are_due_in_the_order_of_their_times_until_they_are_in_the_log() {
 #[test]
 fn oldest_purges_in_the_log_do_not_wait_for_receipts_above_the_maximum_size() {
     let mut outbox = PurgeOutbox::new(1000, 1000);
-    let purge = |sequence| ClusterPurge { body: vec![1; 300], ..purge(sequence) };
+    let purge = |sequence| ClusterPurge { body: vec![1; 300].into(), ..purge(sequence) };
     let position = LogPosition { id: EntryId { epoch: 1, number: 1 }, tag: RecordTag([1; 32]) };
     let mut removed = Vec::new();
     for sequence in 1..=5 {

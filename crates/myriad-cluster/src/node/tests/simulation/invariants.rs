@@ -111,13 +111,13 @@ impl World {
             let position = host.disk.position.as_ref()?;
             StoredNode::decode(&self.secret, &host.name, position).ok()
         };
-        let on_disk = |stored: StoredNode| stored.pending.iter().any(|purge| purge.body == body);
+        let on_disk = |stored: StoredNode| stored.pending.iter().any(|purge| *purge.body == body);
         if self.hosts.iter().filter_map(stored).any(on_disk) {
             return true;
         }
         self.servers[self.primary].data.log.entries.iter().any(|(&id, value)| {
             LogRecord::decode(&self.secret, id, value).is_ok_and(|(record, _)| match record.contents {
-                RecordContents::Purges(purges) => purges.iter().any(|purge| purge.body == body),
+                RecordContents::Purges(purges) => purges.iter().any(|purge| *purge.body == body),
                 RecordContents::Newer => false,
             })
         })

@@ -4,7 +4,8 @@ use super::host::PageKey;
 use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::gate::PageGate;
 use crate::node::{
-    BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeSettings, NodeStart, Readiness,
+    BatchNumber, ClockMs, ClusterAction, ClusterEvent, ClusterNode, NodeCounters, NodeSettings, NodeStart,
+    Readiness,
 };
 use crate::record::StartId;
 
@@ -20,6 +21,7 @@ impl World {
             secret: self.secret.clone(),
             partition: self.policy,
             address: format!("10.0.0.{host}"),
+            servers: String::new(),
             software: "simulation".to_owned(),
             timings: self.timings.clone(),
         };
@@ -40,6 +42,7 @@ impl World {
             stored: at.disk.position.clone(),
             has_pages: !at.cache.pages.is_empty(),
             seed,
+            counters: NodeCounters::default(),
         };
         let mut node = ClusterNode::new(settings, node_start, now);
         node.bug = self.bug;

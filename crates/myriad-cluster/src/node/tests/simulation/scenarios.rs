@@ -172,7 +172,7 @@ fn own_purge_is_in_the_position_file_within_two_seconds() {
         let file = world.hosts[0].disk.position.as_ref().expect("the position file was written");
         let stored = crate::record::StoredNode::decode(&world.secret, &world.hosts[0].name, file);
         let body = (purge as u32).to_le_bytes();
-        assert!(stored.expect("a valid file").pending.iter().any(|purge| purge.body == body), "seed {seed}");
+        assert!(stored.expect("a valid file").pending.iter().any(|purge| *purge.body == body), "seed {seed}");
     }
 }
 
@@ -239,5 +239,25 @@ fn simultaneous_purges_of_two_nodes_are_confirmed_at_once() {
         let purges = [world.purge(0, 0, 60_000), world.purge(1, 1, 60_000)];
         world.run_until(30_900);
         assert!(purges.iter().all(|&purge| world.purges[purge].is_answered), "seed {seed}");
+    }
+}
+
+#[test]
+fn node_that_is_slow_for_two_seconds_causes_no_partition() {
+    for seed in 0..50 {
+        let (mut world, _) = agree(seed);
+        let partitions = |world: &World| -> Vec<u64> {
+            let status = |host: &super::host::HostModel| host.node.as_ref().map(|node| node.status(0));
+            world.hosts.iter().filter_map(status).map(|status| status.counters.partitions).collect()
+        };
+        let before = partitions(&world);
+        for round in 0..10 {
+            let host = round % world.hosts.len();
+            world.hosts[host].paused_until = world.time + 2000;
+            let time = world.time + 6000 + world.random.u64(..1000);
+            world.run_until(time);
+        }
+        assert_eq!(partitions(&world), before, "seed {seed}");
+        assert_eq!(world.violation, None, "seed {seed}");
     }
 }
