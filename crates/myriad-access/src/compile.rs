@@ -8,7 +8,7 @@ use myriad_script::Template;
 
 use super::access::{AccessSettings, Satisfy};
 use super::auth_basic::{self, AuthBasicSettings, PasswordVerifier};
-use super::limit_zone::{LimitKind, LimitZoneConf, ZoneTables};
+use super::limit_zone::{LimitBlock, LimitKind, LimitZoneConf, SharedLimitZone, ZoneTables};
 use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::{AccessGate, Check};
 use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
@@ -28,6 +28,13 @@ impl PersistentCheckState {
     pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
         self.requests.apply_zones(zones);
         self.connections.apply_zones(zones);
+    }
+
+    /// Returns those of the limit zones of the active configuration whose limits apply to a cluster (`cluster=on`).
+    pub fn shared_zones(&self, zones: &[LimitZoneConf]) -> Vec<SharedLimitZone> {
+        let mut shared = self.requests.shared(zones, LimitBlock::Http);
+        shared.append(&mut self.connections.shared(zones, LimitBlock::Http));
+        shared
     }
 }
 

@@ -42,5 +42,8 @@ mod testing;
 pub use client_authentication::identifies_client;
 pub use compile::{GateBuilder, PersistentCheckState};
 pub use limit_response::LimitResponse;
-pub use limit_zone::{LimitKind, LimitTable, LimitZone, LimitZoneConf, ZoneTables, limit_zones};
+pub use limit_zone::{
+    KeyUsage, LimitBlock, LimitKind, LimitTable, LimitZone, LimitZoneConf, PeerUsage, SharedLimitZone,
+    UsageTable, ZoneTables, limit_zones,
+};
 pub use run::begin;

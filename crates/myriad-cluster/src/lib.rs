@@ -4,11 +4,14 @@
 //! - [`node`] is the state machine of one node. It does no I/O: events and the time enter, actions leave. Production and
 //!   the simulation run the same code.
 //! - [`gate`] decides whether a node may use a page that another node has fetched.
+//! - [`limits`] exchanges the use of limits between nodes, so that a limit applies to all nodes together.
 //!
-//! The reasons of the protocol are in docs/decisions/120-cluster-purge-log.md.
+//! The reasons of the protocol are in docs/decisions/120-cluster-purge-log.md, those of `gate` in
+//! 124-pages-of-a-cluster.md, and those of `limits` in 125-limits-of-a-cluster.md.
 
 #![forbid(unsafe_code)]
 
 pub mod gate;
+pub mod limits;
 pub mod node;
 pub mod record;

@@ -1,5 +1,7 @@
 //! Formats of the values that a cluster stores in Valkey or Redis, and of the file with a node's position.
 //!
+//! Messages about limits, which are published and not stored, are encrypted (`limits`).
+//!
 //! The last bytes of each value are a tag: HMAC-SHA256 with a key that is derived from the cluster's secret. The tag
 //! covers the kind of the value, the name of the cluster, and the name of the node to whose key the value belongs. A
 //! client of Valkey without the secret can therefore neither write a value nor move one to another key. It can only
@@ -15,6 +17,7 @@ mod error;
 mod examine;
 mod fields;
 mod identity;
+mod limits;
 mod member;
 mod page;
 mod purges;
@@ -30,6 +33,10 @@ pub use encrypt::MAX_ENCRYPTED_BYTES;
 pub use error::RecordError;
 pub use examine::examine_records;
 pub use identity::{EntryId, LogPosition, NameError, NodeName, PurgeId, RecordTag, StartId};
+pub use limits::{
+    Acknowledgement, LimitRecord, LimitZoneId, MAX_ACKNOWLEDGEMENTS, MAX_LIMIT_BYTES, MAX_LIMIT_KEY,
+    MAX_LIMIT_ZONES, ZoneUsage,
+};
 pub use member::{MemberRecord, MemberState};
 pub use page::PageRecord;
 pub use purges::{

@@ -1,6 +1,7 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
 mod certificates;
+mod limits;
 mod pages;
 mod secrets;
 mod servers;
@@ -140,15 +141,21 @@ fn start_with_secret(redis: &Redis, origin: &Origin, name: &str, more: &str, sec
 
 /// Starts a node whose line `server` has this address.
 fn start_at(server: &str, origin: &Origin, name: &str, more: &str, secret: &str) -> Server {
+    let place = node_place(server, origin, secret);
+    let node = Server::start(place, &configuration(name, more, "cluster=off"));
+    node.wait_for_recoveries(1);
+    node
+}
+
+/// Returns the place of a node, with the files of its `cluster` block.
+fn node_place(server: &str, origin: &Origin, secret: &str) -> Place {
     let mut place = Place::new();
     place.set("VALKEY", server);
     place.set("ORIGIN", &origin.address);
     for (file, text) in [("secret", secret), ("password", PASSWORD), ("sentinel", SENTINEL_PASSWORD)] {
         write_for_workers(&place, file, text);
     }
-    let node = Server::start(place, &configuration(name, more, "cluster=off"));
-    node.wait_for_recoveries(1);
-    node
+    place
 }
 
 /// Writes a file that only the workers may read.
@@ -204,6 +211,14 @@ fn run_command(node: &Server, arguments: &[&str]) -> String {
 
 fn status(node: &Server) -> String {
     cluster_command(node, &["cluster", "status"])
+}
+
+/// Returns a counter of a node.
+fn count_of(node: &Server, counter: &str) -> u64 {
+    let status = cluster_command(node, &["cluster", "status", "--json"]);
+    let (_, rest) = status.split_once(&format!("\"{counter}\":")).expect("the counter");
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    digits.parse().expect("a number")
 }
 
 fn is_cached(node: &Server, target: &str) -> bool {

@@ -24,14 +24,6 @@ fn wait_for_stored(redis: &Redis, count: usize) {
     wait_for("pages in Redis", || pages(redis).len() == count);
 }
 
-/// Returns a counter of a node.
-fn count_of(node: &Server, counter: &str) -> u64 {
-    let status = cluster_command(node, &["cluster", "status", "--json"]);
-    let (_, rest) = status.split_once(&format!("\"{counter}\":")).expect("the counter");
-    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().expect("a number")
-}
-
 /// Starts nodes that fetch pages for each other, and waits until each has used a page of the others.
 fn start_sharing(redis: &Redis, origin: &Origin, count: usize) -> Vec<Server> {
     let nodes = start_nodes(redis, origin, count, PAGES);

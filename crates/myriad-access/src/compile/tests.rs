@@ -14,6 +14,7 @@ fn zone(name: &str, key: &str, size: u64) -> LimitZoneConf {
         key: Text::new(key, Span::default()),
         size,
         kind: LimitKind::Requests { rate: 1000 },
+        cluster: true,
         span: Span::default(),
     }
 }

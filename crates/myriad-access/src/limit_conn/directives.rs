@@ -1,14 +1,14 @@
 //! Directives `limit_conn*`, and parsers of their arguments.
 
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, FLAG, NameKind, ONE, Set, SetterResult, TWO, between,
+    Arguments, Contexts, Directive, FLAG, NameKind, ONE, Set, SetterResult, between,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, set};
 
 use super::settings::{ConnectionLimit, ConnectionLimitSettings};
 use crate::limit_response::{parse_level, parse_status};
-use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
+use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size, parse_cluster};
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -26,9 +26,10 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "limit_conn_zone",
         Contexts::HTTP.or(Contexts::STREAM),
-        TWO,
+        between(2, 3),
         Set::Settings(connection_zone),
-        "Declares a zone that counts concurrent requests (in `stream`: connections) per key.",
+        "Declares a zone that counts concurrent requests (in `stream`: connections) per key. In a `cluster`, limits apply \
+             to all nodes together; `cluster=off` (a Myriad extension) excludes the zone.",
     )
     .repeats(),
     Directive::new(
@@ -71,7 +72,12 @@ fn connection_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterR
         [b'z', b'o', b'n', b'e', b'=', rest @ ..] => name_and_size(args, 1, rest)?,
         _ => return Err(args.invalid(1, "`zone=NAME:SIZE`")),
     };
-    add_zone(settings, args, Some(zone), LimitKind::Connections)
+    let cluster = match (args.len() == 3).then(|| args.bytes(2)) {
+        None => true,
+        Some([b'c', b'l', b'u', b's', b't', b'e', b'r', b'=', rest @ ..]) => parse_cluster(args, 2, rest)?,
+        Some(_) => return Err(args.invalid(2, "`cluster=on` or `cluster=off`")),
+    };
+    add_zone(settings, args, Some(zone), LimitKind::Connections, cluster)
 }
 
 fn connection_limit(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {

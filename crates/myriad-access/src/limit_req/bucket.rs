@@ -1,7 +1,7 @@
 //! Leaky bucket of `limit_req`. Requests are counted in thousandths, and time in milliseconds, as in nginx.
 
 /// One request in the unit of buckets and rates: thousandths of a request.
-const REQUEST: u64 = 1000;
+pub(super) const REQUEST: u64 = 1000;
 /// Maximum distance by which the clock may go back without effect, in milliseconds (if it goes back by more, it has
 /// been set); also the minimum time without a request after which a bucket may be removed.
 const WAVERING_MS: u64 = 60_000;
@@ -24,8 +24,20 @@ impl Bucket {
     /// Returns the excess if one more request is counted at `now`; `rate` is in thousandths of a request per second.
     /// Does not count it.
     pub(super) fn excess_after(&self, rate: u64, now: u64) -> u64 {
+        self.leaked(rate, now, REQUEST)
+    }
+
+    /// Counts requests of other nodes at `now`. They increase the excess to at most `max_excess`.
+    pub(super) fn add_requests(&mut self, count: u32, max_excess: u64, rate: u64, now: u64) {
+        let most = max_excess.max(self.leaked(rate, now, 0));
+        let excess = self.leaked(rate, now, REQUEST.saturating_mul(u64::from(count)));
+        self.fill(excess.min(most), now);
+    }
+
+    /// Returns the excess at `now` after the addition of this number of thousandths of a request.
+    fn leaked(&self, rate: u64, now: u64, added: u64) -> u64 {
         let leaked = rate.saturating_mul(self.elapsed(now)) / 1000;
-        self.excess.saturating_add(REQUEST).saturating_sub(leaked)
+        self.excess.saturating_add(added).saturating_sub(leaked)
     }
 
     /// Counts a request: `excess` is the result of [`Self::excess_after`] for it.

@@ -36,6 +36,7 @@ pub(crate) fn check(settings: &Settings, zones: &RequestZones, origin_only: bool
     let limits =
         settings.limits.iter().filter(|limit| limit.origin_only == origin_only).filter_map(|limit| {
             let (zone, rate) = zones.0.get(&*limit.zone)?;
+            zone.table.note_burst(limit.burst);
             Some((Arc::clone(zone), Limit { rate: *rate, burst: limit.burst, delay: limit.delay }))
         });
     let limits: Vec<_> = limits.collect();

@@ -2,14 +2,14 @@
 
 use myriad_conf::number::parse_number;
 use myriad_conf::registry::{
-    Arguments, Contexts, Directive, FLAG, NameKind, ONE, Set, SetterResult, between, exactly,
+    Arguments, Contexts, Directive, FLAG, NameKind, ONE, Set, SetterResult, between,
 };
 use myriad_conf::settings::Settings;
 use myriad_conf::{Diagnostic, Text, set};
 
 use super::settings::{RequestLimit, RequestLimitSettings};
 use crate::limit_response::{parse_level, parse_status};
-use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size};
+use crate::limit_zone::{LimitKind, add_zone, limit_zones, name_and_size, parse_cluster};
 
 const HSL: Contexts = Contexts::HSL;
 
@@ -27,9 +27,10 @@ pub(super) static ROWS: &[Directive] = &[
     Directive::new(
         "limit_req_zone",
         Contexts::HTTP,
-        exactly(3),
+        between(3, 4),
         Set::Settings(request_zone),
-        "Declares a zone with the request rate per key.",
+        "Declares a zone with the request rate per key. In a `cluster`, the rate applies to all nodes together; \
+             `cluster=off` (a Myriad extension) excludes the zone.",
     )
     .repeats()
     .differs("the state of a key is preserved by a reload that changes the size or the rate of the zone"),
@@ -72,16 +73,20 @@ fn request_zone(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResu
     let mut zone = None;
     // One request per second, the default of nginx.
     let mut rate = 1000;
+    let mut cluster = true;
     for index in 1..args.len() {
         match args.bytes(index) {
             [b'z', b'o', b'n', b'e', b'=', rest @ ..] => zone = Some(name_and_size(args, index, rest)?),
             [b'r', b'a', b't', b'e', b'=', rest @ ..] => {
                 rate = parse_rate(rest).ok_or_else(|| invalid_rate(args, index))?;
             }
-            _ => return Err(args.invalid(index, "`zone=NAME:SIZE` or `rate=`")),
+            [b'c', b'l', b'u', b's', b't', b'e', b'r', b'=', rest @ ..] => {
+                cluster = parse_cluster(args, index, rest)?;
+            }
+            _ => return Err(args.invalid(index, "`zone=NAME:SIZE`, `rate=` or `cluster=`")),
         }
     }
-    add_zone(settings, args, zone, LimitKind::Requests { rate })
+    add_zone(settings, args, zone, LimitKind::Requests { rate }, cluster)
 }
 
 fn invalid_rate(args: &Arguments<'_>, index: usize) -> Diagnostic {

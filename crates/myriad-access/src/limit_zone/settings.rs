@@ -29,6 +29,8 @@ pub struct LimitZoneConf {
     pub size: u64,
     /// Quantity that the zone limits.
     pub kind: LimitKind,
+    /// `cluster=on`: the limits of the zone apply to all nodes of the cluster together, if there is a `cluster` block.
+    pub cluster: bool,
     /// Position of the directive in the configuration.
     pub span: Span,
 }
@@ -51,6 +53,7 @@ pub(crate) fn add_zone(
     args: &Arguments<'_>,
     zone: Option<(String, u64)>,
     kind: LimitKind,
+    cluster: bool,
 ) -> SetterResult {
     let zones = &mut settings.feature_mut::<LimitZones>().0;
     let Some((name, size)) = zone else {
@@ -62,8 +65,17 @@ pub(crate) fn add_zone(
             format!("{} \"{name}\" is already bound to key \"{}\"", args.directive.name, other.key.lossy());
         return Err(Diagnostic::error(args.node.span, message).related(other.span, "first defined here"));
     }
-    zones.push(LimitZoneConf { name, key: args.text(0)?, size, kind, span: args.node.span });
+    zones.push(LimitZoneConf { name, key: args.text(0)?, size, kind, cluster, span: args.node.span });
     Ok(())
+}
+
+/// Parses `on` or `off`, the part of an argument after `cluster=`.
+pub(crate) fn parse_cluster(args: &Arguments<'_>, index: usize, text: &[u8]) -> Result<bool, Diagnostic> {
+    match text {
+        b"on" => Ok(true),
+        b"off" => Ok(false),
+        _ => Err(args.invalid(index, "`cluster=on` or `cluster=off`")),
+    }
 }
 
 /// Parses `NAME:SIZE`, the part of an argument after `zone=`. Returns an error if the text is not UTF-8, the name is

@@ -10,6 +10,7 @@ use myriad_log::LogLevel;
 use myriad_script::{EvalError, Template};
 
 use super::settings::LimitZoneConf;
+use super::usage::{LimitBlock, SharedLimitZone, UsageTable};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::LimitCounts;
 
@@ -105,5 +106,16 @@ impl<T: LimitTable> ZoneTables<T> {
             let zone = zones.iter().find(|zone| zone.name == *name);
             zone.inspect(|zone| table.resize(zone.size)).is_some()
         });
+    }
+}
+
+impl<T: UsageTable + 'static> ZoneTables<T> {
+    /// Returns those of these zones that have a table here and whose limits apply to a cluster (`cluster=on`).
+    pub fn shared(&self, zones: &[LimitZoneConf], block: LimitBlock) -> Vec<SharedLimitZone> {
+        let shared = zones.iter().filter(|zone| zone.cluster).filter_map(|zone| {
+            let (_, table, _) = self.0.get(&zone.name)?;
+            Some(SharedLimitZone::new(zone, block, Arc::clone(table) as Arc<dyn UsageTable>))
+        });
+        shared.collect()
     }
 }

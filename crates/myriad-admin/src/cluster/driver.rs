@@ -24,6 +24,8 @@ use tokio::task::JoinHandle;
 
 use super::certificates::{CertificateLink, ClusterCertificates};
 use super::input::{Input, clock_ms};
+use super::limit_link::LimitConnections;
+use super::limits::LimitSharing;
 use super::link_error::LinkError;
 use super::log_limiter::LogLimiter;
 use super::options::ClusterOptions;
@@ -51,6 +53,7 @@ pub(super) struct DriverResources {
     pub zones: Arc<ClusterZones>,
     pub ticket_keys: Arc<ClusterTicketKeys>,
     pub certificates: Arc<ClusterCertificates>,
+    pub limits: LimitSharing,
     pub log: ErrorLog,
     pub start_state: Arc<StartState>,
     /// Status of the node, renewed about once per second, and when the node has stopped.
@@ -87,6 +90,8 @@ struct ClusterDriver {
     page_connections: Option<AbortOnDrop>,
     /// Tasks of the exchange of ticket keys and certificates.
     secrets: Option<[AbortOnDrop; 2]>,
+    /// Task of the connections for limits.
+    limit_connections: Option<AbortOnDrop>,
     answers: HashMap<PurgeTicket, oneshot::Sender<PurgeAnswer>>,
     log_limiter: LogLimiter,
     /// Set while no connection exists, after the reason was logged once.
@@ -120,6 +125,7 @@ pub(super) async fn drive(
         link: None,
         page_connections: None,
         secrets: None,
+        limit_connections: None,
         answers: HashMap::new(),
         log_limiter: LogLimiter::default(),
         has_logged_failure: false,
@@ -271,6 +277,7 @@ impl ClusterDriver {
     fn connect(&mut self) {
         self.link = None;
         self.secrets = None;
+        self.limit_connections = None;
         self.close_pages();
         self.link_number += 1;
         let (number, inputs) = (self.link_number, self.inputs.clone());
@@ -346,6 +353,14 @@ impl ClusterDriver {
             Some([AbortOnDrop(tokio::spawn(ticket_keys)), AbortOnDrop(tokio::spawn(certificates))]);
     }
 
+    /// Starts the task of the connections for limits.
+    fn open_limits(&mut self, server: ServerUrl) {
+        let DriverResources { options, limits, log, .. } = &self.resources;
+        let (sharing, options) = (limits.clone(), Arc::clone(options));
+        let connections = LimitConnections { sharing, options, server, log: log.clone() };
+        self.limit_connections = Some(AbortOnDrop(tokio::spawn(connections.run())));
+    }
+
     fn use_link(&mut self, link: ValkeyLink) {
         let ValkeyLink { server, commands, reads, memory } = link;
         self.note_server(&server, memory);
@@ -357,6 +372,7 @@ impl ClusterDriver {
             let text = format_args!("cluster \"{name}\": connected to {server}");
             self.resources.log.write(LogLevel::Notice, None, text);
         }
+        self.open_limits(server.clone());
         if self.resources.options.shares_pages {
             self.open_pages(server);
         }

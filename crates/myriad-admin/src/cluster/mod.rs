@@ -14,6 +14,7 @@
 //! | `pages`, `page_commands`, `page_link` | pages that the nodes fetch for each other; their commands and connections |
 //! | `ticket_keys`, `secret_commands` | keys of TLS session tickets that the nodes share; commands for encrypted values |
 //! | `certificates`, `certificate_lease`, `certificate_task`, `certificate_commands` | automatic certificates that the nodes share; orders; exchange; commands |
+//! | `limits`, `limit_link` | use of limits, exchanged with the other nodes; its connections |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
 //! | `server_memory` | memory limit of Valkey, and what it evicts |
@@ -27,6 +28,8 @@ mod certificates;
 mod directives;
 mod driver;
 mod input;
+mod limit_link;
+mod limits;
 mod link_error;
 mod log_limiter;
 mod node_thread;

@@ -9,6 +9,7 @@ use std::sync::mpsc::{Sender, channel};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use myriad_cluster::limits::LimitExchange;
 use myriad_cluster::node::{
     ClusterEvent, ClusterNode, NodeCounters, NodeSettings, NodeStart, NodeTimings,
     PartitionPolicy as NodePolicy,
@@ -16,11 +17,13 @@ use myriad_cluster::node::{
 use myriad_cluster::record::{ClusterSecret, NameError, NodeName, StartId};
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_store::page::{AnnouncedPurge, PageZone};
+use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::certificates::ClusterCertificates;
 use super::driver::{DriverResources, drive};
 use super::input::{Input, clock_ms};
+use super::limits::LimitSharing;
 use super::options::ClusterOptions;
 use super::position_file::{PositionFile, StoredPosition};
 use super::publisher::NodeHandle;
@@ -120,10 +123,15 @@ impl PreparedNode {
         let stored = stored.map(|stored| stored.position);
         let node_start = NodeStart { start, boot: boot_id(), stored, has_pages, seed, counters };
         let start_state = Arc::new(StartState::default());
+        let exchange = LimitExchange::new(settings.secret.clone(), settings.node.clone(), start);
         let resources = DriverResources {
             options,
             secret: settings.secret.clone(),
             start,
+            limits: LimitSharing {
+                limits: Arc::clone(zones.limits()),
+                exchange: Arc::new(Mutex::new(exchange)),
+            },
             zones: Arc::clone(zones),
             ticket_keys: Arc::clone(ticket_keys),
             certificates: Arc::clone(certificates),

@@ -17,6 +17,7 @@ use tokio::sync::oneshot;
 
 use super::certificates::ClusterCertificates;
 use super::input::Input;
+use super::limits::SharedLimits;
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
 use super::status::publisher_status;
@@ -31,6 +32,7 @@ pub(super) struct ClusterPublisher {
     pages: Arc<SharedPages>,
     ticket_keys: Arc<ClusterTicketKeys>,
     certificates: Arc<ClusterCertificates>,
+    limits: Arc<SharedLimits>,
 }
 
 #[derive(Default)]
@@ -86,8 +88,9 @@ impl ClusterPublisher {
         pages: Arc<SharedPages>,
         ticket_keys: Arc<ClusterTicketKeys>,
         certificates: Arc<ClusterCertificates>,
+        limits: Arc<SharedLimits>,
     ) -> Self {
-        Self { state: Arc::default(), pages, ticket_keys, certificates }
+        Self { state: Arc::default(), pages, ticket_keys, certificates, limits }
     }
 
     /// Stores purges from now on for the first node of a cluster, which has this handle.
@@ -126,6 +129,12 @@ impl ClusterPublisher {
 
     fn handle(&self) -> Option<NodeHandle> {
         self.state.lock().handle.clone()
+    }
+
+    fn status_of(&self, handle: &NodeHandle, status: &NodeStatus) -> PublisherStatus {
+        let server = handle.server.lock().clone();
+        let secrets = (&*self.ticket_keys, &*self.certificates);
+        publisher_status(&handle.options, status, server, &self.pages, secrets, &self.limits)
     }
 
     /// Returns the status of the node; `None` if it does not reply.
@@ -176,17 +185,13 @@ impl PurgePublisher for ClusterPublisher {
 
     fn status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
-        let status = Self::node_status(&handle)?;
-        let server = handle.server.lock().clone();
-        Some(publisher_status(&handle.options, &status, server, &self.pages, (&self.ticket_keys, &self.certificates)))
+        Some(self.status_of(&handle, &Self::node_status(&handle)?))
     }
 
     fn last_status(&self) -> Option<PublisherStatus> {
         let handle = self.handle()?;
         let status = handle.last_status.lock();
-        let status = status.as_ref()?;
-        let server = handle.server.lock().clone();
-        Some(publisher_status(&handle.options, status, server, &self.pages, (&self.ticket_keys, &self.certificates)))
+        status.as_ref().map(|status| self.status_of(&handle, status))
     }
 
     fn forget_node(&self, node: &str) -> Result<(), String> {
@@ -285,7 +290,7 @@ mod tests {
 
     #[test]
     fn purge_between_two_nodes_is_sent_by_the_next_one_and_refused_after_the_last() {
-        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default());
+        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default(), Arc::default());
         let ((first, mut first_queue), (second, mut second_queue)) = (node(), node());
         publisher.start(first);
         assert!(publish(&publisher, "a").is_some());
@@ -302,7 +307,7 @@ mod tests {
 
     #[test]
     fn purge_before_the_start_of_the_first_node_is_sent_by_it() {
-        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default());
+        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default(), Arc::default());
         assert!(publish(&publisher, "a").is_none(), "no node is prepared");
         let (first, mut queue) = node();
         publisher.prepare(first.clone());

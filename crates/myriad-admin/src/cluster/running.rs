@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use myriad_access::SharedLimitZone;
 use myriad_cluster::node::NodeCounters;
 use myriad_log::ErrorLog;
 use myriad_store::page::{PageZone, PurgePublisher};
@@ -62,9 +63,20 @@ impl Default for RunningCluster {
         let zones = Arc::<ClusterZones>::default();
         let ticket_keys = Arc::<ClusterTicketKeys>::default();
         let certificates = Arc::<ClusterCertificates>::default();
-        let pages = Arc::clone(zones.pages());
-        let publisher = ClusterPublisher::new(pages, Arc::clone(&ticket_keys), Arc::clone(&certificates));
-        Self { publisher: Arc::new(publisher), zones, ticket_keys, certificates, node: None, counters: NodeCounters::default() }
+        let publisher = ClusterPublisher::new(
+            Arc::clone(zones.pages()),
+            Arc::clone(&ticket_keys),
+            Arc::clone(&certificates),
+            Arc::clone(zones.limits()),
+        );
+        Self {
+            publisher: Arc::new(publisher),
+            zones,
+            ticket_keys,
+            certificates,
+            node: None,
+            counters: NodeCounters::default(),
+        }
     }
 }
 
@@ -159,6 +171,15 @@ impl RunningCluster {
     /// Returns the coordinator of the orders of automatic certificates.
     pub fn coordinator(&self) -> Arc<dyn OrderCoordinator> {
         Arc::new(CertificateCoordinator(Arc::clone(&self.certificates)))
+    }
+
+    /// Replaces the limit zones whose limits apply to all nodes together; none if no node is running. To be called after a
+    /// start or reload.
+    pub fn share_limits(&self, mut zones: Vec<SharedLimitZone>) {
+        if self.node.is_none() {
+            zones.clear();
+        }
+        self.zones.limits().set_zones(zones);
     }
 
     /// Lets zones publish their purges.

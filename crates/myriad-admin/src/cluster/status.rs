@@ -6,6 +6,7 @@ use myriad_cluster::node::{
 use myriad_store::page::{ClusterMember, PublisherStatus, ServerStatus, UnconfirmedPurge};
 
 use super::certificates::ClusterCertificates;
+use super::limits::SharedLimits;
 use super::options::ClusterOptions;
 use super::pages::SharedPages;
 use super::ticket_keys::ClusterTicketKeys;
@@ -18,6 +19,7 @@ pub(super) fn publisher_status(
     server: Option<ServerStatus>,
     pages: &SharedPages,
     (ticket_keys, certificates): (&ClusterTicketKeys, &ClusterCertificates),
+    limits: &SharedLimits,
 ) -> PublisherStatus {
     let counters = node_counters(&node.counters).into_iter().chain(pages.counters());
     let counters = counters.chain(ticket_keys.counters()).chain(certificates.counters());
@@ -42,7 +44,7 @@ pub(super) fn publisher_status(
         unconfirmed_count: node.pending_count as u64,
         pages: if options.shares_pages { pages.state() } else { "off" },
         ticket_keys: ticket_keys.state(),
-        counters: counters.collect(),
+        counters: counters.chain(limits.counters()).collect(),
     }
 }
 

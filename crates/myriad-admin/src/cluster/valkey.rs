@@ -69,6 +69,11 @@ impl KeyNames {
         Self { prefix: Self::prefix(cluster) }
     }
 
+    /// Returns the name of the channel on which nodes publish their use of limits.
+    pub(super) fn limits_channel(cluster: &str) -> String {
+        format!("{}limits", Self::prefix(cluster))
+    }
+
     fn purges(&self) -> String {
         format!("{}purges", self.prefix)
     }
@@ -143,17 +148,34 @@ pub(super) async fn connect_pages(
 ) -> Result<(PageConnection, PubSub), LinkError> {
     let prefix = KeyNames::prefix(&options.name);
     let connection = open_with(options, server, page_commands::REPLY_TIMEOUT).await?;
-    let client = client(options, server)?;
-    let channel = PageConnection::channel(&prefix);
-    let subscribing = async {
-        let mut released = client.get_async_pubsub().await?;
-        released.subscribe(channel).await?;
-        Ok::<_, RedisError>(released)
-    };
-    let released = tokio::time::timeout(CONNECT_TIMEOUT, subscribing)
-        .await
-        .map_err(|_| LinkError::new("the server did not reply in time".to_owned()))??;
+    let released = subscribe(options, server, PageConnection::channel(&prefix)).await?;
     Ok((PageConnection { connection, prefix }, released))
+}
+
+/// Opens the connection for messages about limits, and subscribes to those of all nodes.
+pub(super) async fn connect_limits(
+    options: &ClusterOptions,
+    server: &ServerUrl,
+) -> Result<(MultiplexedConnection, PubSub), LinkError> {
+    let connection = open_with(options, server, page_commands::REPLY_TIMEOUT).await?;
+    let messages = subscribe(options, server, KeyNames::limits_channel(&options.name)).await?;
+    Ok((connection, messages))
+}
+
+/// Opens a connection, and subscribes to a channel.
+async fn subscribe(
+    options: &ClusterOptions,
+    server: &ServerUrl,
+    channel: String,
+) -> Result<PubSub, LinkError> {
+    let client = client(options, server)?;
+    let subscribing = async {
+        let mut messages = client.get_async_pubsub().await?;
+        messages.subscribe(channel).await?;
+        Ok::<_, RedisError>(messages)
+    };
+    let subscribed = tokio::time::timeout(CONNECT_TIMEOUT, subscribing).await;
+    Ok(subscribed.map_err(|_| LinkError::new("the server did not reply in time"))??)
 }
 
 /// Returns the address of the primary that a Sentinel reports.

@@ -1,8 +1,8 @@
 //! Round trips of arbitrary bytes, for the fuzz target `cluster_record`.
 
 use super::{
-    ChallengeRecord, ClusterSecret, EntryId, LogRecord, MemberRecord, NodeName, PageRecord, PemRecord,
-    ReceiptRecord, RecordContents, RecordContext, StoredNode, TicketKeyRecord,
+    ChallengeRecord, ClusterSecret, EntryId, LimitRecord, LogRecord, MemberRecord, NodeName, PageRecord,
+    PemRecord, ReceiptRecord, RecordContents, RecordContext, StartId, StoredNode, TicketKeyRecord,
 };
 
 /// Decodes `body` as the authentic contents of each kind of record, and encodes what was decoded. Returns the number of
@@ -88,6 +88,13 @@ fn examine_encrypted(secret: &ClusterSecret, body: &[u8]) -> Option<usize> {
         valid += 1;
         let again = ChallengeRecord::encode_all(&challenges, secret, "value")?;
         if ChallengeRecord::decode_all(secret, "value", &again).as_ref() != Ok(&challenges) {
+            return None;
+        }
+    }
+    let sealed = LimitRecord::encrypt_contents(&secret, StartId([1; 16]), body.to_vec())?;
+    if let Ok(record) = LimitRecord::decode(&secret, &sealed) {
+        valid += 1;
+        if LimitRecord::decode(&secret, &record.encode(&secret)?).as_ref() != Ok(&record) {
             return None;
         }
     }

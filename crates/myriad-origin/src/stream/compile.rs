@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use myriad_access::SharedLimitZone;
 use myriad_access::access::AccessSettings;
 use myriad_conf::model::{HttpConf, ServerConf, ServerName, UpstreamConf};
 use myriad_conf::settings::{self, Settings};
@@ -36,6 +37,11 @@ impl StreamReloadState {
     pub fn settle(&mut self, model: &Model) {
         self.peers.prune();
         self.limits.apply_zone_sizes(model.stream.as_ref());
+    }
+
+    /// Returns the limit zones of the active configuration whose limits apply to all nodes of a cluster together.
+    pub fn shared_limit_zones(&self, model: &Model) -> Vec<SharedLimitZone> {
+        self.limits.shared(model.stream.as_ref())
     }
 }
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use myriad_access::limit_conn::{ConnectionLimitSettings, ConnectionTable};
-use myriad_access::{LimitKind, LimitZone, LimitZoneConf, ZoneTables, limit_zones};
+use myriad_access::{
+    LimitBlock, LimitKind, LimitZone, LimitZoneConf, SharedLimitZone, ZoneTables, limit_zones,
+};
 use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use myriad_exchange::runtime::LimitCounts;
@@ -20,6 +22,11 @@ impl LimitTables {
     /// Applies the zone sizes of the running configuration and drops the tables of removed zones.
     pub(crate) fn apply_zone_sizes(&mut self, stream: Option<&HttpConf>) {
         self.0.apply_zones(stream.map_or(&[], limit_zones));
+    }
+
+    /// Returns the zones of a `stream` block whose limits apply to all nodes of a cluster together.
+    pub(crate) fn shared(&self, stream: Option<&HttpConf>) -> Vec<SharedLimitZone> {
+        self.0.shared(stream.map_or(&[], limit_zones), LimitBlock::Stream)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use myriad_access::limit_zones;
 use myriad_admin::cluster::{ClusterOptions, ClusterSettings, PreparedCluster, RunningCluster};
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
@@ -13,6 +14,7 @@ use myriad_tls::acme_client::OrderCoordinator;
 
 use super::start_error::StartError;
 use crate::acme::shared_certificates;
+use crate::compile::RetainedState;
 
 /// Node of the `cluster` block; none without the block.
 #[derive(Default)]
@@ -88,6 +90,15 @@ impl ClusterHandle {
     #[expect(clippy::unnecessary_wraps, reason = "builds without the feature `cluster` have no coordinator")]
     pub(super) fn coordinator(&self) -> Option<Arc<dyn OrderCoordinator>> {
         Some(self.0.coordinator())
+    }
+
+    /// Shares the limit zones of the active configuration with the other nodes, except those with `cluster=off`. To be
+    /// called after [`Self::start`] and [`Self::apply`].
+    pub(super) fn share_limits(&self, model: &Model, retained: &RetainedState) {
+        let http = model.http.as_ref();
+        let mut zones = retained.gate.shared_zones(http.map_or(&[], limit_zones));
+        zones.append(&mut retained.stream.shared_limit_zones(model));
+        self.0.share_limits(zones);
     }
 
     /// Stops the node for good. `is_leaving` is true if the node leaves the cluster until its next start.

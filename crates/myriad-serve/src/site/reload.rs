@@ -57,6 +57,7 @@ impl RunningSite {
         inner.retained.generations += 1;
         inner.retained.stream.settle(model);
         inner.retained.gate.apply_zones(model.http.as_ref().map_or(&[], myriad_access::limit_zones));
+        inner.cluster.share_limits(model, &inner.retained);
         let next = model.main.worker_shutdown_timeout.map(Duration::from_millis);
         if let Some(after) = std::mem::replace(&mut *self.shutdown_timeout.lock(), next) {
             for worker in &inner.workers {

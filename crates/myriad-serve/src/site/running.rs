@@ -118,6 +118,7 @@ impl RunningSite {
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
         let cluster = ClusterHandle::start(model, &inherited.folder, &runtime, &retained.tls)?;
+        cluster.share_limits(model, &retained);
         let wanted = model.main.worker_connections as usize;
         let room = WorkerCapacity::fit(wanted, count, sockets.len(), &runtime.zone_log);
         let files = Arc::<FileCache>::default();

@@ -27,6 +27,12 @@ pub(crate) struct StreamReloadState;
 impl StreamReloadState {
     /// Does nothing: this build does not support `stream`.
     pub(crate) fn settle(&mut self, _model: &Model) {}
+
+    /// Returns nothing: this build does not support `stream`.
+    #[cfg(feature = "cluster")]
+    pub(crate) fn shared_limit_zones(&self, _model: &Model) -> Vec<myriad_access::SharedLimitZone> {
+        Vec::new()
+    }
 }
 
 /// Compiled `stream` block, which cannot exist in this build.

@@ -11,6 +11,7 @@ use myriad_tls::TlsReloadState;
 use myriad_tls::acme_client::OrderCoordinator;
 
 use super::start_error::StartError;
+use crate::compile::RetainedState;
 
 /// Node that never runs.
 #[derive(Default)]
@@ -49,6 +50,10 @@ impl ClusterHandle {
     pub(super) fn coordinator(&self) -> Option<Arc<dyn OrderCoordinator>> {
         None
     }
+
+    /// Does nothing.
+    #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
+    pub(super) fn share_limits(&self, _: &Model, _: &RetainedState) {}
 
     /// Does nothing.
     #[expect(clippy::unused_self, reason = "interface of the feature `cluster`")]
