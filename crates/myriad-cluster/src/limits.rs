@@ -16,6 +16,7 @@
 //! So a message whose numbers are used is at most six seconds old, and is used once. For the second rule, each node
 //! publishes a message with acknowledgements each [`HEARTBEAT_MS`], also without numbers.
 
+use std::cmp::Reverse;
 use std::collections::{HashMap, VecDeque};
 
 use crate::node::ClockMs;
@@ -218,7 +219,7 @@ fn largest(zones: Vec<ZoneUsage>, mut room: usize) -> Vec<ZoneUsage> {
         keys.extend(zone.keys.drain(..).map(|(key, number)| (number, index, key)));
     }
     keys.retain(|(_, _, key)| key.len() <= MAX_LIMIT_KEY);
-    keys.sort_unstable_by(|a, b| b.0.cmp(&a.0));
+    keys.sort_unstable_by_key(|(number, ..)| Reverse(*number));
     for (number, index, key) in keys {
         match room.checked_sub(LimitRecord::key_len(&key)) {
             None => break,
