@@ -104,7 +104,7 @@ fn node_with_a_wrong_password_continues_alone() {
 #[test]
 fn node_with_a_server_without_streams_continues_alone() {
     let commands = ["XADD", "XLEN", "XREAD", "XREVRANGE", "XINFO", "XTRIM"];
-    let renamed: String = commands.iter().map(|name| format!("\nrename-command {name} \"\"")).collect();
+    let renamed = commands.map(|name| format!("\nrename-command {name} \"\"")).concat();
     let user = "user myriad on >valkey-password ~* &* +@all";
     let (redis, origin) = (Redis::start_with(&format!("{user}{renamed}")), Origin::start(page));
     let node = start_node(&redis, &origin, "web1", "");

@@ -119,7 +119,7 @@ mod tests {
         assert_eq!(of(url, PurgeEffect::Remove), ("url", "a.test/x".to_owned(), false));
         let tags = PurgeTarget::Tags(Tags::parse(b"post-1"));
         assert_eq!(of(tags, PurgeEffect::MakeStale), ("tags", "tags post-1".to_owned(), true));
-        let hostile = PurgeTarget::Keys(vec![b"\x1b[2J\r\n\xff".repeat(2000).into()].into());
+        let hostile = PurgeTarget::Keys(vec![b"\x1b[2J\r\n\xff".repeat(2000).into()]);
         let (kind, what, _) = of(hostile, PurgeEffect::Remove);
         assert_eq!(kind, "key");
         assert!(what.len() < 600 && what.bytes().all(|byte| matches!(byte, b' '..=b'~')), "{what}");
