@@ -25,7 +25,7 @@ pub(super) struct ClusterPlan(PreparedCluster);
 
 impl ClusterHandle {
     /// Starts the node at the start of the process, as [`Self::prepare`] and [`Self::apply`]. The nodes share the ticket keys
-    /// of `tls`.
+    /// and limit zones of `retained`.
     ///
     /// # Errors
     /// Returns the errors of [`Self::prepare`].
@@ -33,12 +33,13 @@ impl ClusterHandle {
         model: &Model,
         folder: &Path,
         runtime: &Runtime,
-        tls: &TlsReloadState,
+        retained: &RetainedState,
     ) -> Result<Self, StartError> {
         let mut handle = Self::default();
-        handle.share_ticket_keys(tls);
+        handle.share_ticket_keys(&retained.tls);
         let plan = handle.prepare(model, folder, runtime)?;
         handle.0.apply(plan.0, false);
+        handle.share_limits(model, retained);
         Ok(handle)
     }
 

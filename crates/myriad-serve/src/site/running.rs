@@ -117,8 +117,7 @@ impl RunningSite {
         let mut quic = Quic::new(&inherited.quic_secret, inherited.process, Arc::clone(&inherited.relay));
         let disks = DiskPool::start(DISK_THREADS)?;
         open_zones(&runtime, &disks, &inherited.keeper);
-        let cluster = ClusterHandle::start(model, &inherited.folder, &runtime, &retained.tls)?;
-        cluster.share_limits(model, &retained);
+        let cluster = ClusterHandle::start(model, &inherited.folder, &runtime, &retained)?;
         let wanted = model.main.worker_connections as usize;
         let room = WorkerCapacity::fit(wanted, count, sockets.len(), &runtime.zone_log);
         let files = Arc::<FileCache>::default();

@@ -23,7 +23,7 @@ pub(super) struct ClusterPlan;
 impl ClusterHandle {
     /// Does nothing.
     #[expect(clippy::unnecessary_wraps, reason = "interface of the feature `cluster`")]
-    pub(super) fn start(_: &Model, _: &Path, _: &Runtime, _: &TlsReloadState) -> Result<Self, StartError> {
+    pub(super) fn start(_: &Model, _: &Path, _: &Runtime, _: &RetainedState) -> Result<Self, StartError> {
         Ok(Self(()))
     }
 
