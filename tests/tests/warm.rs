@@ -57,7 +57,7 @@ fn sitemap_is_warmed_in_each_encoding_and_fresh_pages_are_left_out() {
     let posts = posts(&server);
     assert!(posts.len() >= 60, "{posts:?}");
     assert_eq!(ask(&server, &posts[3]).cache(), "HIT");
-    // Fifty jobs of the lowest priority, which receive a fifth of a processor, and less beside other programs.
+    // Fifty jobs of the lowest priority, which receive a fifth of a processor, and less while other programs run.
     let encodings_of = |page: &str| {
         let list = told(&myriad(&server, &["cache", "ls", "--match", page]));
         list.matches("gz,br").count() + list.matches("br,gz").count()

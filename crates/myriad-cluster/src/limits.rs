@@ -201,7 +201,7 @@ impl LimitExchange {
     }
 }
 
-/// Returns the keys with the largest numbers, as many as fit into `room` bytes. Keys of more than [`MAX_LIMIT_KEY`] bytes
+/// Returns the keys with the largest numbers that fit into `room` bytes. Keys of more than [`MAX_LIMIT_KEY`] bytes
 /// are left out, and zones beyond [`MAX_LIMIT_ZONES`].
 fn largest(zones: Vec<ZoneUsage>, mut room: usize) -> Vec<ZoneUsage> {
     let length = |zone: &ZoneUsage| -> usize {

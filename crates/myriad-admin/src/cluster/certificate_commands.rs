@@ -52,7 +52,7 @@ redis.call('SET', KEYS[4], ARGV[4])
 redis.call('SET', KEYS[5], ARGV[5])
 return 1";
 
-/// Ends an order without a certificate, if the lease still has the token: keeps the lease for a pause, or releases it.
+/// Closes an order that has no certificate, if the lease still has the token: extends the lease by a pause, or releases it.
 /// `KEYS`: lease, challenges, fence; `ARGV`: token, pause in milliseconds, contents of the fence.
 const FAIL: &str = "\
 if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
@@ -193,7 +193,7 @@ impl SecretConnection {
         Ok(store.query_async(&mut self.connection.clone()).await?)
     }
 
-    /// Ends an order without a certificate. Another node may acquire the lease after the pause.
+    /// Closes an order that has no certificate. Another node may acquire the lease after the pause.
     pub(super) async fn end_order(
         &self,
         names: &CertificateNames,

@@ -23,7 +23,7 @@ const LEASE: Duration = Duration::from_secs(30);
 const RENEWAL: Duration = Duration::from_secs(10);
 /// Maximum duration of a lease, including the pause after a failed order.
 const MAX_LEASE: Duration = Duration::from_hours(8 * 24);
-/// Lifetime of challenges in Valkey. They are removed when the order ends.
+/// Lifetime of challenges in Valkey. They are removed when the order is closed.
 const CHALLENGE_LIFETIME: Duration = Duration::from_mins(15);
 /// Time after which all nodes answer a challenge that was stored: each has read it twice.
 const SPREAD: Duration = Duration::from_millis(2 * INTERVAL.as_millis() as u64 + 500);
@@ -141,7 +141,7 @@ impl ClusterLease {
         self.certificates.link().unwrap_or_else(|| Arc::clone(&self.first_link))
     }
 
-    /// Ends the order without a certificate.
+    /// Closes the order, which has no certificate.
     fn end(&mut self, pause: Duration, failures: u32) {
         self.has_ended = true;
         let (link, names, token) = (self.link(), self.names.clone(), self.token.clone());

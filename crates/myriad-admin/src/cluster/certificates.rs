@@ -77,7 +77,7 @@ pub(super) struct CertificateCounters {
 }
 
 impl ClusterCertificates {
-    /// Begins or ends the exchange: without it, this server orders all its certificates for itself.
+    /// Starts or stops the exchange. Without it, this server orders all its certificates for itself.
     pub(super) fn set_enabled(&self, is_enabled: bool) {
         self.state.lock().is_enabled = is_enabled;
     }

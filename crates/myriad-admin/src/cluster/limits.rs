@@ -64,7 +64,7 @@ impl SharedLimits {
         }
     }
 
-    /// Discards the requests that were counted while no node could be told.
+    /// Discards the requests that were counted without a connection to Valkey.
     pub(super) fn discard_usage(&self) {
         self.take_usage(false);
     }

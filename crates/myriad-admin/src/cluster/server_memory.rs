@@ -17,7 +17,7 @@ pub(super) struct ServerMemory {
 }
 
 impl ServerMemory {
-    /// Asks the server; `None` if the ACL does not permit `INFO`, or the reply has no such settings.
+    /// Sends `INFO memory`; `None` if the ACL does not permit `INFO`, or the reply has no such settings.
     pub(super) async fn read(connection: &mut MultiplexedConnection) -> Option<Self> {
         let info: String = cmd("INFO").arg("memory").query_async(connection).await.ok()?;
         Self::parse(&info)

@@ -12,7 +12,7 @@ pub const MAX_ENCRYPTED_BYTES: usize = 256 * 1024;
 /// Number of bytes by which an encrypted value is longer than its contents: nonce and tag.
 const OVERHEAD: usize = NONCE_LEN + MAX_TAG_LEN;
 
-/// Root of the keys that encrypt values. Each value has a key of its own, derived from the names of the cluster and of the
+/// Root of the keys that encrypt values. Each value has a separate key, derived from the names of the cluster and of the
 /// value.
 #[derive(Clone)]
 pub(super) struct EncryptionRoot(hmac::Key);

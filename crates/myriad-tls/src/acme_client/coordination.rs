@@ -50,7 +50,7 @@ pub trait OrderLease: Send + Sync {
     /// Sends the certificate in the slot to the other nodes. `text` contains the chain and the key in PEM.
     fn complete(self: Box<Self>, text: &[u8]);
 
-    /// Ends a failed order. No node requests the certificate before the pause has passed.
+    /// Reports that the order has failed. No node requests the certificate before the pause has passed.
     fn fail(self: Box<Self>, pause: Duration);
 }
 

@@ -1,7 +1,7 @@
 //! Ticket keys that the nodes of a cluster share, so that a session is resumed by any node.
 //!
-//! Time is divided into periods, which have numbers. The key of a period encrypts during the period, and decrypts until the
-//! end of the next one. It is known to all nodes one period in advance; the first key of a cluster, some seconds.
+//! Time is divided into periods, which have numbers. The key of a period encrypts during this period, and decrypts
+//! during the next one, too. All nodes read it one period in advance; the first key of a cluster, some seconds.
 //!
 //! ```text
 //! period        n - 1       n         n + 1

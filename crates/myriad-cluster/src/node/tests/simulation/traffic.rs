@@ -14,7 +14,7 @@ const ID_BYTES: usize = 16;
 const NODE_BYTES: usize = 8;
 /// Approximate size of the name of a command, or of an option such as `COUNT` with its value, in bytes.
 const OPTION_BYTES: usize = 12;
-/// Bytes around each value in the protocol: its type, its length, and two line ends.
+/// Bytes around each value in the protocol: its type, its length, and twice `\r\n`.
 const FRAME_BYTES: usize = 8;
 
 /// Commands of one name.
