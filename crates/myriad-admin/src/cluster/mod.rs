@@ -11,6 +11,7 @@
 //! | `status` | status of the node, for administrators |
 //! | `valkey`, `link_error` | connections to Valkey, commands; their error |
 //! | `zone_tasks`, `zones` | purges of other nodes, executed in the zones of this node |
+//! | `exchanged_state` | state that the nodes exchange in addition to purges: |
 //! | `pages`, `page_commands`, `page_link` | pages that the nodes fetch for each other; their commands and connections |
 //! | `ticket_keys`, `secret_commands` | keys of TLS session tickets that the nodes share; commands for encrypted values |
 //! | `certificates`, `certificate_lease`, `certificate_task`, `certificate_commands` | automatic certificates that the nodes share; orders; exchange; commands |
@@ -27,6 +28,7 @@ mod certificate_task;
 mod certificates;
 mod directives;
 mod driver;
+mod exchanged_state;
 mod input;
 mod limit_link;
 mod limits;

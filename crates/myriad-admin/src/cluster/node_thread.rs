@@ -20,8 +20,8 @@ use myriad_store::page::{AnnouncedPurge, PageZone};
 use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
-use super::certificates::ClusterCertificates;
 use super::driver::{DriverResources, drive};
+use super::exchanged_state::ExchangedState;
 use super::input::{Input, clock_ms};
 use super::limits::LimitSharing;
 use super::options::ClusterOptions;
@@ -29,7 +29,6 @@ use super::position_file::{PositionFile, StoredPosition};
 use super::publisher::NodeHandle;
 use super::settings::PartitionPolicy;
 use super::start_state::StartState;
-use super::ticket_keys::ClusterTicketKeys;
 use super::zones::{ClusterZones, identity};
 use crate::admin::block_on;
 
@@ -103,7 +102,7 @@ impl PreparedNode {
     pub(super) fn start(
         self,
         zones: &Arc<ClusterZones>,
-        (ticket_keys, certificates): (&Arc<ClusterTicketKeys>, &Arc<ClusterCertificates>),
+        exchanged: &ExchangedState,
         has_pages: bool,
         counters: NodeCounters,
         log: &ErrorLog,
@@ -129,12 +128,12 @@ impl PreparedNode {
             secret: settings.secret.clone(),
             start,
             limits: LimitSharing {
-                limits: Arc::clone(zones.limits()),
+                limits: Arc::clone(&exchanged.limits),
                 exchange: Arc::new(Mutex::new(exchange)),
             },
             zones: Arc::clone(zones),
-            ticket_keys: Arc::clone(ticket_keys),
-            certificates: Arc::clone(certificates),
+            ticket_keys: Arc::clone(&exchanged.ticket_keys),
+            certificates: Arc::clone(&exchanged.certificates),
             log: log.clone(),
             start_state: Arc::clone(&start_state),
             last_status: Arc::clone(&handle.last_status),

@@ -15,13 +15,10 @@ use parking_lot::Mutex;
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::oneshot;
 
-use super::certificates::ClusterCertificates;
+use super::exchanged_state::ExchangedState;
 use super::input::Input;
-use super::limits::SharedLimits;
 use super::options::ClusterOptions;
-use super::pages::SharedPages;
 use super::status::publisher_status;
-use super::ticket_keys::ClusterTicketKeys;
 
 /// Maximum time for the status of the node.
 const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
@@ -29,10 +26,7 @@ const STATUS_TIMEOUT: Duration = Duration::from_secs(2);
 /// Publisher of this node's purges, with a handle of the node that currently sends them.
 pub(super) struct ClusterPublisher {
     state: Arc<Mutex<PublisherState>>,
-    pages: Arc<SharedPages>,
-    ticket_keys: Arc<ClusterTicketKeys>,
-    certificates: Arc<ClusterCertificates>,
-    limits: Arc<SharedLimits>,
+    exchanged: ExchangedState,
 }
 
 #[derive(Default)]
@@ -83,14 +77,9 @@ impl PublisherState {
 }
 
 impl ClusterPublisher {
-    /// Creates a publisher that announces purges to `pages`, and reports the state of all arguments.
-    pub(super) fn new(
-        pages: Arc<SharedPages>,
-        ticket_keys: Arc<ClusterTicketKeys>,
-        certificates: Arc<ClusterCertificates>,
-        limits: Arc<SharedLimits>,
-    ) -> Self {
-        Self { state: Arc::default(), pages, ticket_keys, certificates, limits }
+    /// Creates a publisher that announces purges to the exchange of pages, and reports the whole `exchanged` state.
+    pub(super) fn new(exchanged: ExchangedState) -> Self {
+        Self { state: Arc::default(), exchanged }
     }
 
     /// Stores purges from now on for the first node of a cluster, which has this handle.
@@ -123,7 +112,7 @@ impl ClusterPublisher {
 
     /// Refuses purges from now on. A node that runs has received all earlier ones; otherwise, those that wait are dropped.
     pub(super) fn close(&self) {
-        self.pages.close();
+        self.exchanged.pages.close();
         self.state.lock().node = CurrentNode::Closed;
     }
 
@@ -133,8 +122,7 @@ impl ClusterPublisher {
 
     fn status_of(&self, handle: &NodeHandle, status: &NodeStatus) -> PublisherStatus {
         let server = handle.server.lock().clone();
-        let secrets = (&*self.ticket_keys, &*self.certificates);
-        publisher_status(&handle.options, status, server, &self.pages, secrets, &self.limits)
+        publisher_status(&handle.options, status, server, &self.exchanged)
     }
 
     /// Returns the status of the node; `None` if it does not reply.
@@ -147,12 +135,12 @@ impl ClusterPublisher {
 
 impl PurgePublisher for ClusterPublisher {
     fn announce(&self, zone: &str, labels: Option<&[u64]>) -> AnnouncedPurge {
-        self.pages.announce(zone, labels)
+        self.exchanged.pages.announce(zone, labels)
     }
 
     fn pages(&self) -> Option<Arc<dyn ClusterPages>> {
         let handle = self.handle()?;
-        handle.options.shares_pages.then(|| Arc::clone(&self.pages) as Arc<dyn ClusterPages>)
+        handle.options.shares_pages.then(|| Arc::clone(&self.exchanged.pages) as Arc<dyn ClusterPages>)
     }
 
     fn publish(&self, zone: &str, purge: Vec<u8>, announced: AnnouncedPurge) -> Option<PublishedPurge> {
@@ -290,7 +278,7 @@ mod tests {
 
     #[test]
     fn purge_between_two_nodes_is_sent_by_the_next_one_and_refused_after_the_last() {
-        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        let publisher = ClusterPublisher::new(ExchangedState::default());
         let ((first, mut first_queue), (second, mut second_queue)) = (node(), node());
         publisher.start(first);
         assert!(publish(&publisher, "a").is_some());
@@ -307,7 +295,7 @@ mod tests {
 
     #[test]
     fn purge_before_the_start_of_the_first_node_is_sent_by_it() {
-        let publisher = ClusterPublisher::new(Arc::default(), Arc::default(), Arc::default(), Arc::default());
+        let publisher = ClusterPublisher::new(ExchangedState::default());
         assert!(publish(&publisher, "a").is_none(), "no node is prepared");
         let (first, mut queue) = node();
         publisher.prepare(first.clone());

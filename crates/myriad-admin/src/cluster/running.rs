@@ -12,11 +12,10 @@ use myriad_tls::SharedTicketKeys;
 use myriad_tls::acme_client::{OrderCoordinator, PendingChallenges, SharedCertificate};
 
 use super::certificate_lease::CertificateCoordinator;
-use super::certificates::ClusterCertificates;
+use super::exchanged_state::ExchangedState;
 use super::node_thread::{NodeThread, PreparedNode};
 use super::options::ClusterOptions;
 use super::publisher::ClusterPublisher;
-use super::ticket_keys::ClusterTicketKeys;
 use super::zones::ClusterZones;
 use crate::admin::block_on;
 
@@ -28,8 +27,7 @@ const START_TIMEOUT: Duration = Duration::from_secs(10);
 pub struct RunningCluster {
     publisher: Arc<ClusterPublisher>,
     zones: Arc<ClusterZones>,
-    ticket_keys: Arc<ClusterTicketKeys>,
-    certificates: Arc<ClusterCertificates>,
+    exchanged: ExchangedState,
     node: Option<NodeThread>,
     /// Counters of the nodes that have stopped.
     counters: NodeCounters,
@@ -60,23 +58,10 @@ enum PreparedChange {
 
 impl Default for RunningCluster {
     fn default() -> Self {
-        let zones = Arc::<ClusterZones>::default();
-        let ticket_keys = Arc::<ClusterTicketKeys>::default();
-        let certificates = Arc::<ClusterCertificates>::default();
-        let publisher = ClusterPublisher::new(
-            Arc::clone(zones.pages()),
-            Arc::clone(&ticket_keys),
-            Arc::clone(&certificates),
-            Arc::clone(zones.limits()),
-        );
-        Self {
-            publisher: Arc::new(publisher),
-            zones,
-            ticket_keys,
-            certificates,
-            node: None,
-            counters: NodeCounters::default(),
-        }
+        let exchanged = ExchangedState::default();
+        let zones = Arc::new(ClusterZones::new(Arc::clone(&exchanged.pages)));
+        let publisher = Arc::new(ClusterPublisher::new(exchanged.clone()));
+        Self { publisher, zones, exchanged, node: None, counters: NodeCounters::default() }
     }
 }
 
@@ -133,19 +118,18 @@ impl RunningCluster {
             PreparedChange::Stop => {
                 self.publisher.close();
                 self.stop_node(true);
-                self.ticket_keys.forget();
-                self.certificates.set_enabled(false);
+                self.exchanged.ticket_keys.forget();
+                self.exchanged.certificates.set_enabled(false);
             }
             PreparedChange::Start(node) => {
                 self.publisher.suspend();
                 let is_same = self.node.as_ref().is_some_and(|before| node.has_same_secret(before));
                 self.stop_node(false);
                 if !is_same {
-                    self.ticket_keys.forget();
+                    self.exchanged.ticket_keys.forget();
                 }
-                self.certificates.set_enabled(true);
-                let secrets = (&self.ticket_keys, &self.certificates);
-                let node = node.start(&self.zones, secrets, is_reload, self.counters, &prepared.log);
+                self.exchanged.certificates.set_enabled(true);
+                let node = node.start(&self.zones, &self.exchanged, is_reload, self.counters, &prepared.log);
                 self.publisher.start(node.handle());
                 self.include(&self.zones.all());
                 node.wait_until_ready(START_TIMEOUT);
@@ -156,7 +140,7 @@ impl RunningCluster {
 
     /// Replaces the ticket keys that the nodes of the cluster share, one set for each lifetime of tickets.
     pub fn set_ticket_keys(&self, sets: Vec<Arc<SharedTicketKeys>>) {
-        self.ticket_keys.set(sets);
+        self.exchanged.ticket_keys.set(sets);
     }
 
     /// Replaces the automatic certificates that the nodes share, and the challenges that all nodes answer.
@@ -165,12 +149,12 @@ impl RunningCluster {
         challenges: Option<Arc<PendingChallenges>>,
         certificates: Vec<SharedCertificate>,
     ) {
-        self.certificates.set(challenges, certificates);
+        self.exchanged.certificates.set(challenges, certificates);
     }
 
     /// Returns the coordinator of the orders of automatic certificates.
     pub fn coordinator(&self) -> Arc<dyn OrderCoordinator> {
-        Arc::new(CertificateCoordinator(Arc::clone(&self.certificates)))
+        Arc::new(CertificateCoordinator(Arc::clone(&self.exchanged.certificates)))
     }
 
     /// Replaces the limit zones whose limits apply to all nodes together; none if no node is running. To be called after a
@@ -179,7 +163,7 @@ impl RunningCluster {
         if self.node.is_none() {
             zones.clear();
         }
-        self.zones.limits().set_zones(zones);
+        self.exchanged.limits.set_zones(zones);
     }
 
     /// Lets zones publish their purges.

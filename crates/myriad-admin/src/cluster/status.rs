@@ -5,11 +5,8 @@ use myriad_cluster::node::{
 };
 use myriad_store::page::{ClusterMember, PublisherStatus, ServerStatus, UnconfirmedPurge};
 
-use super::certificates::ClusterCertificates;
-use super::limits::SharedLimits;
+use super::exchanged_state::ExchangedState;
 use super::options::ClusterOptions;
-use super::pages::SharedPages;
-use super::ticket_keys::ClusterTicketKeys;
 use crate::purge::{ZonePurge, shorten_name};
 
 /// Returns the status of a node in the form that the commands, the API and the metrics use.
@@ -17,12 +14,8 @@ pub(super) fn publisher_status(
     options: &ClusterOptions,
     node: &NodeStatus,
     server: Option<ServerStatus>,
-    pages: &SharedPages,
-    (ticket_keys, certificates): (&ClusterTicketKeys, &ClusterCertificates),
-    limits: &SharedLimits,
+    exchanged: &ExchangedState,
 ) -> PublisherStatus {
-    let counters = node_counters(&node.counters).into_iter().chain(pages.counters());
-    let counters = counters.chain(ticket_keys.counters()).chain(certificates.counters());
     PublisherStatus {
         cluster: options.name.clone(),
         node: options.node.clone(),
@@ -42,9 +35,9 @@ pub(super) fn publisher_status(
         members: node.members.iter().map(member).collect(),
         unconfirmed: node.pending.iter().map(unconfirmed).collect(),
         unconfirmed_count: node.pending_count as u64,
-        pages: if options.shares_pages { pages.state() } else { "off" },
-        ticket_keys: ticket_keys.state(),
-        counters: counters.chain(limits.counters()).collect(),
+        pages: if options.shares_pages { exchanged.pages.state() } else { "off" },
+        ticket_keys: exchanged.ticket_keys.state(),
+        counters: node_counters(&node.counters).into_iter().chain(exchanged.counters()).collect(),
     }
 }
 

@@ -9,7 +9,6 @@ use myriad_policy::PurgeTarget;
 use myriad_store::page::{AnnouncedPurge, PageZone};
 use parking_lot::Mutex;
 
-use super::limits::SharedLimits;
 use super::pages::SharedPages;
 use super::position_file::{PositionFile, StoredPosition, zone_identity};
 use crate::purge::{PurgeFailure, ZonePurge, expire_zone, run_received};
@@ -17,17 +16,21 @@ use crate::purge::{PurgeFailure, ZonePurge, expire_zone, run_received};
 /// Maximum number of targets and keys of purges that are executed as one.
 const MAX_COMBINED: usize = 2048;
 
-/// Zones of this node that belong to the cluster, the pages that its nodes fetch for each other, and its shared limits.
+/// Zones of this node that belong to the cluster, and the pages that its nodes fetch for each other.
 #[derive(Default)]
 pub(super) struct ClusterZones {
     zones: Mutex<Vec<Arc<PageZone>>>,
     /// Zones whose pages may have missed purges, and could not be made stale durably.
     unexpired: Mutex<Vec<Arc<PageZone>>>,
     pages: Arc<SharedPages>,
-    limits: Arc<SharedLimits>,
 }
 
 impl ClusterZones {
+    /// Creates an empty set of zones, whose purges are announced to `pages`.
+    pub(super) fn new(pages: Arc<SharedPages>) -> Self {
+        Self { pages, ..Self::default() }
+    }
+
     /// Replaces the zones, after a reload. Returns those that are no longer part of them.
     pub(super) fn set(&self, zones: Vec<Arc<PageZone>>) -> Vec<Arc<PageZone>> {
         let mut current = self.zones.lock();
@@ -56,11 +59,6 @@ impl ClusterZones {
     /// Returns the pages that the nodes of the cluster fetch for each other.
     pub(super) fn pages(&self) -> &Arc<SharedPages> {
         &self.pages
-    }
-
-    /// Returns the limits that apply to all nodes of the cluster together.
-    pub(super) fn limits(&self) -> &Arc<SharedLimits> {
-        &self.limits
     }
 
     /// Announces that purges may have been executed in these zones that were not sent.

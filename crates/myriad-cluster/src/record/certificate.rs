@@ -82,7 +82,7 @@ impl PemRecord {
     pub fn decode(secret: &ClusterSecret, name: &str, value: &[u8]) -> Result<Self, RecordError> {
         let contents = secret.decrypt(name, value)?;
         let mut reader = FieldReader::new(&contents);
-        read_version(&mut reader)?;
+        reader.version(VERSION)?;
         let fence = reader.u64()?;
         let pem = reader.bytes(MAX_PEM)?.to_vec().into();
         reader.finish()?;
@@ -124,7 +124,7 @@ impl ChallengeRecord {
     pub fn decode_all(secret: &ClusterSecret, name: &str, value: &[u8]) -> Result<Vec<Self>, RecordError> {
         let contents = secret.decrypt(name, value)?;
         let mut reader = FieldReader::new(&contents);
-        read_version(&mut reader)?;
+        reader.version(VERSION)?;
         let challenges = reader.items(MAX_CHALLENGES, |reader| {
             let has_token = match reader.byte()? {
                 0 => false,
@@ -143,14 +143,6 @@ impl ChallengeRecord {
         })?;
         reader.finish()?;
         Ok(challenges)
-    }
-}
-
-fn read_version(reader: &mut FieldReader<'_>) -> Result<(), RecordError> {
-    match reader.byte()? {
-        VERSION => Ok(()),
-        0 => Err(RecordError::Malformed),
-        _ => Err(RecordError::NewerVersion),
     }
 }
 

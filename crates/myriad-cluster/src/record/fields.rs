@@ -60,6 +60,18 @@ impl FieldWriter {
     }
 }
 
+/// Checks that the version of a format is `known`, the only one that this version of Myriad reads.
+///
+/// # Errors
+/// Returns an error if it is 0, which is invalid, or another version.
+pub(super) fn check_version(version: u8, known: u8) -> Result<(), RecordError> {
+    match version {
+        0 => Err(RecordError::Malformed),
+        version if version == known => Ok(()),
+        _ => Err(RecordError::NewerVersion),
+    }
+}
+
 /// Record that is being read. Every method returns [`RecordError::Malformed`] if the record is incomplete.
 pub(super) struct FieldReader<'a> {
     rest: &'a [u8],
@@ -79,6 +91,11 @@ impl<'a> FieldReader<'a> {
         let (taken, rest) = self.rest.split_first_chunk::<N>().ok_or(RecordError::Malformed)?;
         self.rest = rest;
         Ok(*taken)
+    }
+
+    /// Reads the version of a format, as [`check_version`].
+    pub(super) fn version(&mut self, known: u8) -> Result<(), RecordError> {
+        check_version(self.byte()?, known)
     }
 
     pub(super) fn byte(&mut self) -> Result<u8, RecordError> {

@@ -7,7 +7,7 @@
 //! Keys of limits, such as addresses of clients, are not readable in Valkey. Each process lifetime of a node has a key for
 //! its messages.
 
-use super::fields::{FieldReader, FieldWriter};
+use super::fields::{FieldReader, FieldWriter, check_version};
 use super::{ClusterSecret, NodeName, RecordError, StartId};
 
 const VERSION: u8 = 1;
@@ -113,11 +113,7 @@ impl LimitRecord {
         let mut reader = FieldReader::new(header);
         let (version, start) = (reader.byte()?, reader.start()?);
         let contents = secret.decrypt(&name(version, start), encrypted)?;
-        match version {
-            VERSION => {}
-            0 => return Err(RecordError::Malformed),
-            _ => return Err(RecordError::NewerVersion),
-        }
+        check_version(version, VERSION)?;
         let mut reader = FieldReader::new(&contents);
         let (node, sequence) = (reader.name()?, reader.u64()?);
         let acknowledged = reader.items(MAX_ACKNOWLEDGEMENTS, |reader| {

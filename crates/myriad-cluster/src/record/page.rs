@@ -65,11 +65,7 @@ impl<'a> PageRecord<'a> {
     ) -> Result<Self, RecordError> {
         let (body, _) = secret.open(RecordContext::Page { zone, key }, bytes)?;
         let mut reader = FieldReader::new(body);
-        match reader.byte()? {
-            VERSION => {}
-            0 => return Err(RecordError::Malformed),
-            _ => return Err(RecordError::NewerVersion),
-        }
+        reader.version(VERSION)?;
         let record = Self {
             position: reader.position()?,
             written_at: reader.u64()?,

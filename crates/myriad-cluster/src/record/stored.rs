@@ -67,11 +67,7 @@ impl StoredNode {
     pub fn decode(secret: &ClusterSecret, node: &NodeName, bytes: &[u8]) -> Result<Self, RecordError> {
         let (body, _) = secret.open(RecordContext::Stored(node), bytes)?;
         let mut reader = FieldReader::new(body);
-        match reader.byte()? {
-            VERSION => {}
-            0 => return Err(RecordError::Malformed),
-            _ => return Err(RecordError::NewerVersion),
-        }
+        reader.version(VERSION)?;
         let boot = reader.start()?.0;
         let has_fresh = reader.byte()? == 1;
         let fresh_at = reader.u64()?;

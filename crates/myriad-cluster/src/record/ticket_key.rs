@@ -38,11 +38,7 @@ impl TicketKeyRecord {
     pub fn decode(secret: &ClusterSecret, name: &str, value: &[u8]) -> Result<Self, RecordError> {
         let contents = secret.decrypt(name, value)?;
         let mut reader = FieldReader::new(&contents);
-        match reader.byte()? {
-            VERSION => {}
-            0 => return Err(RecordError::Malformed),
-            _ => return Err(RecordError::NewerVersion),
-        }
+        reader.version(VERSION)?;
         let made_s = reader.u64()?;
         let key = reader.bytes(MAX_KEY)?.to_vec().into();
         reader.finish()?;
