@@ -138,8 +138,8 @@ impl ClusterCertificates {
         let (Some(text), Some(info)) = (certificate.slot.text(), certificate.slot.info()) else {
             return Ok(());
         };
-        let stored_end_s = stored.as_ref().and_then(|record| CertificateInfo::from_pem(&record.pem));
-        let is_newer = stored_end_s.is_none_or(|stored| stored.not_after_s < info.not_after_s);
+        let stored_info = stored.as_ref().and_then(|record| CertificateInfo::from_pem(&record.pem));
+        let is_newer = stored_info.is_none_or(|stored| info.is_newer_than(&stored));
         if !is_newer || info.not_after_s <= now_s() {
             return Ok(());
         }

@@ -52,6 +52,12 @@ impl CertificateInfo {
         })
     }
 
+    /// Returns true if the certificate was issued after another one: its validity begins later, or begins in the same second
+    /// and ends later. A renewal may be valid for a shorter time than the certificate that it replaces.
+    pub fn is_newer_than(&self, other: &Self) -> bool {
+        (self.not_before_s, self.not_after_s) > (other.not_before_s, other.not_after_s)
+    }
+
     /// Returns true if the certificate is valid for a host name, or for an IP address in text form. `*.` in the
     /// certificate matches one label.
     pub fn is_valid_for(&self, name: &str) -> bool {
@@ -96,6 +102,18 @@ mod tests {
         assert_eq!(facts.issuer, "ACME challenge");
         assert_eq!(facts.not_after_s, 1_795_246_560 + 7 * 86_400);
         assert!(facts.self_signed && facts.renewal_id.is_none());
+    }
+
+    #[test]
+    fn certificate_that_was_issued_later_is_newer_also_if_it_expires_earlier() {
+        let of = |not_before_s, not_after_s| CertificateInfo {
+            not_before_s,
+            not_after_s,
+            ..CertificateInfo::default()
+        };
+        let (long, short) = (of(100, 9000), of(200, 800));
+        assert!(short.is_newer_than(&long) && !long.is_newer_than(&short));
+        assert!(of(100, 9001).is_newer_than(&long) && !long.is_newer_than(&of(100, 9000)));
     }
 
     #[test]

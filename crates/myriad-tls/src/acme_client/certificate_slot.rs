@@ -75,12 +75,12 @@ impl CertificateSlot {
         })
     }
 
-    /// Replaces the certificate as [`Self::fill`], if the new one has not expired and is valid for longer than the current
-    /// one. Returns true if it was replaced.
+    /// Replaces the certificate as [`Self::fill`], if the new one has not expired and is newer than the current one
+    /// ([`CertificateInfo::is_newer_than`]). Returns true if it was replaced.
     pub fn fill_newer(&self, text: &[u8], now_s: u64) -> Result<bool, AcmeError> {
         let info = CertificateInfo::from_pem(text);
         let info = info.ok_or_else(|| AcmeError::Certificate("the certificate cannot be read".to_owned()))?;
-        let is_newer = self.info().is_none_or(|own| own.not_after_s < info.not_after_s);
+        let is_newer = self.info().is_none_or(|own| info.is_newer_than(&own));
         if !is_newer || info.not_after_s <= now_s {
             return Ok(false);
         }
@@ -128,6 +128,7 @@ impl fmt::Debug for CertificateSlot {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::acme_client::csr;
     use crate::testing::TestCertificate;
     use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
 
@@ -136,8 +137,16 @@ mod tests {
         CertificateSlot::new(CertificateOrder { identifiers, key: AcmeKeyKind::P256 })
     }
 
+    /// Returns a certificate for `a.test` with its key that is valid for one day.
+    fn short_certificate(not_before_s: u64) -> Vec<u8> {
+        let key = SigningKey::generate(AcmeKeyKind::P256).expect("a key");
+        let names = [AcmeIdentifier::Dns("a.test".to_owned())];
+        let der = csr::self_signed(&key, &names, not_before_s + 86_400, 0).expect("a certificate");
+        [pem::block("CERTIFICATE", &der).as_bytes(), key.to_pem().as_bytes()].concat()
+    }
+
     #[test]
-    fn certificate_of_another_node_is_used_if_it_fits_and_is_valid_for_longer() {
+    fn certificate_of_another_node_is_used_if_it_fits_and_is_newer() {
         let text = TestCertificate::usual().both();
         let own = slot("a.test");
         let info = CertificateInfo::from_pem(&text).expect("a certificate");
@@ -149,6 +158,9 @@ mod tests {
         assert!(own.is_usable(now_s) && !own.is_usable(info.not_after_s - 1));
         let other = TestCertificate::usual();
         let mismatch = [&other.certificate[..], &TestCertificate::usual().key].concat();
+        let renewed = short_certificate(now_s + 3600);
+        assert!(own.fill_newer(&renewed, now_s + 3600).expect("valid"), "issued later, for a shorter time");
+        assert!(!own.fill_newer(&text, now_s + 3600).expect("valid"), "the renewal is not undone");
         for (name, text) in [("b.test", &text[..]), ("a.test", &mismatch), ("a.test", b"nothing")] {
             let slot = slot(name);
             assert!(slot.fill_newer(text, now_s).is_err() && !slot.is_ready(), "{name}");
