@@ -12,7 +12,7 @@ const MAX_VALUE: u32 = 524_288;
 const MAX_CHALLENGES: u32 = 1 << 20;
 
 /// Returns the certificate, and acquires the lease if no node has it: the number of the lease, or 0; its remaining time in
-/// milliseconds otherwise; the number of failed orders. A lease that lasts for longer than `ARGV[3]` was not written by
+/// milliseconds otherwise; the number of failed orders; `1` if the time is a pause after a failed order. A lease that lasts for longer than `ARGV[3]` was not written by
 /// Myriad and is ignored, and so is the pause after a failed order if `ARGV[6]` is `1`. `KEYS`: certificate, lease, fence;
 /// `ARGV`: token, duration, maximum duration, known number, maximum length of the certificate, whether it ignores a pause.
 const CLAIM: &str = "\
@@ -21,12 +21,13 @@ if redis.call('STRLEN', KEYS[1]) <= tonumber(ARGV[5]) then value = redis.call('G
 local number, failures = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+) (%d+)$')
 number = math.max(tonumber(number) or 0, tonumber(ARGV[4])) + 1
 failures = tonumber(failures) or 0
-local left = redis.call('PTTL', KEYS[2])
-if ARGV[6] == '1' and redis.call('GET', KEYS[2]) == 'failed' then left = 0 end
-if left > 0 and left <= tonumber(ARGV[3]) then return {value, 0, left, failures} end
+local left, pause = redis.call('PTTL', KEYS[2]), 0
+if redis.call('GET', KEYS[2]) == 'failed' then pause = 1 end
+if ARGV[6] == '1' and pause == 1 then left = 0 end
+if left > 0 and left <= tonumber(ARGV[3]) then return {value, 0, left, failures, pause} end
 redis.call('SET', KEYS[3], string.format('%.0f %.0f', number, failures))
 redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-return {value, number, 0, failures}";
+return {value, number, 0, failures, 0}";
 
 /// Renews the lease if it still has the token. `KEYS`: lease; `ARGV`: token, duration in milliseconds.
 const RENEW: &str = "\
@@ -105,6 +106,8 @@ pub(super) struct ClaimReply {
     pub left_ms: u64,
     /// Number of successive orders that failed.
     pub failures: u32,
+    /// True if `left_ms` is the pause after a failed order.
+    pub is_pause: bool,
 }
 
 /// Reply to [`SecretConnection::poll`].
@@ -138,13 +141,16 @@ impl SecretConnection {
         claim.arg(u8::from(ignores_pause));
         let reply: Value = claim.query_async(&mut self.connection.clone()).await?;
         match reply {
-            Value::Array(parts) => match <[Value; 4]>::try_from(parts) {
-                Ok([value, Value::Int(number), Value::Int(left), Value::Int(failures)]) => Ok(ClaimReply {
-                    certificate: bytes(value)?,
-                    number: number.max(0).cast_unsigned(),
-                    left_ms: left.max(0).cast_unsigned(),
-                    failures: failures.clamp(0, i64::from(u32::MAX)) as u32,
-                }),
+            Value::Array(parts) => match <[Value; 5]>::try_from(parts) {
+                Ok([value, Value::Int(number), Value::Int(left), Value::Int(failures), Value::Int(pause)]) => {
+                    Ok(ClaimReply {
+                        certificate: bytes(value)?,
+                        number: number.max(0).cast_unsigned(),
+                        left_ms: left.max(0).cast_unsigned(),
+                        failures: failures.clamp(0, i64::from(u32::MAX)) as u32,
+                        is_pause: pause == 1,
+                    })
+                }
                 _ => Err(unexpected().into()),
             },
             _ => Err(unexpected().into()),

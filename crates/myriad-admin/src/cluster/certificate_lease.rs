@@ -8,7 +8,7 @@ use myriad_cluster::record::{CertificateNames, ChallengeRecord, PemRecord};
 use myriad_conf::model::AcmeChallenge;
 use myriad_tls::acme_client::{
     CertificateInfo, CertificateSlot, Issuer, OrderCoordinator, OrderLease, OrderTurn, SharedCertificate,
-    SharedChallenge,
+    SharedChallenge, WaitReason,
 };
 use tokio::task::AbortHandle;
 use zeroize::Zeroizing;
@@ -40,16 +40,17 @@ impl OrderCoordinator for CertificateCoordinator {
             own.filter(|_| state.is_enabled).map(|own| (own.clone(), state.link.clone()))
         });
         let Some((certificate, link)) = found else { return OrderTurn::Unshared };
-        let Some(link) = link else { return OrderTurn::Unreachable };
+        let unreachable = OrderTurn::Waiting(WaitReason::Unreachable, Duration::ZERO);
+        let Some(link) = link else { return unreachable };
         let (certificates, used) = (Arc::clone(&self.0), Arc::clone(&link));
         match block_on_link(&link, async move { claim(certificates, used, certificate, ignores_pause).await })
         {
             Some(Ok(turn)) => turn,
             Some(Err(error)) => {
                 self.0.note_failure(&link, &error);
-                OrderTurn::Unreachable
+                unreachable
             }
-            None => OrderTurn::Unreachable,
+            None => unreachable,
         }
     }
 
@@ -93,9 +94,10 @@ async fn claim(
         // Dropping the lease releases it.
         return Ok(OrderTurn::Taken);
     }
+    let reason = if reply.is_pause { WaitReason::Failure } else { WaitReason::OtherNode };
     Ok(match lease {
         Some(lease) => OrderTurn::Granted(Box::new(lease)),
-        None => OrderTurn::Waiting(Duration::from_millis(reply.left_ms)),
+        None => OrderTurn::Waiting(reason, Duration::from_millis(reply.left_ms)),
     })
 }
 

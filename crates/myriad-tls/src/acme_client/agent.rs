@@ -36,12 +36,6 @@ const LONGEST_SLEEP_S: u64 = 3600;
 const RETRY_S: u64 = 2;
 /// Pause of a node that has a certificate and cannot reach the other nodes, in seconds.
 const UNREACHABLE_S: u64 = 60;
-/// Time in seconds after which a node without a usable certificate orders it for itself, if it cannot reach the other nodes.
-const ALONE_AFTER_S: u64 = 60;
-/// Time in seconds after which a node without a usable certificate orders it for itself, although another node has the right
-/// to order it.
-const LONGEST_WAIT_S: u64 = 12 * 3600;
-
 /// Functions that an agent calls in the rest of the process.
 #[derive(Clone)]
 pub struct AgentCallbacks {
@@ -78,8 +72,8 @@ struct ScheduledCertificate {
     slot: Arc<CertificateSlot>,
     /// Version of the slot's certificate at which the times were computed.
     version: u64,
-    /// Time at which this node began to wait for another one, in seconds since the Unix epoch; `None` if it does not wait.
-    waiting_since_s: Option<u64>,
+    /// Times for which the certificate waits for the other nodes.
+    waits: WaitTimes,
     /// Number of failed orders of the certificate since its last success or the last reload.
     failures: u32,
     /// Time of the next order or renewal of the certificate, in seconds since the Unix epoch.
@@ -127,7 +121,7 @@ impl AcmeAgent {
     }
 
     /// Replaces the agent's list of certificates and its callbacks. Slots may already contain certificates. Certificates
-    /// without failures retain their schedule; new ones and those with failures, whose configuration may have been
+    /// without failures retain their schedule; new ones and those with failures of any node, whose configuration may have been
     /// corrected, are ordered immediately if the slot is empty, and otherwise within their renewal window.
     pub fn set(&self, slots: Vec<Arc<CertificateSlot>>, outside: AgentCallbacks) {
         let mut state = self.shared.state.lock();
@@ -136,7 +130,7 @@ impl AcmeAgent {
             state.entries.drain(..).map(|entry| (entry.slot.order.clone(), entry)).collect();
         let entries = slots.into_iter().map(|slot| {
             let known = before.remove(&slot.order);
-            known.filter(|entry| entry.failures == 0).unwrap_or_else(|| ScheduledCertificate::new(slot, now))
+            known.filter(|entry| !entry.has_failed()).unwrap_or_else(|| ScheduledCertificate::new(slot, now))
         });
         state.entries = entries.collect();
         state.callbacks = outside;
@@ -165,12 +159,17 @@ impl ScheduledCertificate {
         Self {
             slot,
             version,
-            waiting_since_s: None,
+            waits: WaitTimes::default(),
             failures: 0,
             order_at_s,
             information_at_s: now_s,
             window,
         }
+    }
+
+    /// Returns true if the last order of the certificate has failed, of this node or of another one.
+    fn has_failed(&self) -> bool {
+        self.failures > 0 || self.waits.is_paused()
     }
 
     /// Returns the time of the certificate's next task, in seconds since the Unix epoch.
@@ -258,7 +257,7 @@ impl AgentThread {
     }
 
     fn order(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
-        let Ok(lease) = self.turn(slot, outside) else { return };
+        let Ok(lease) = self.turn(slot, outside, now_s()) else { return };
         let action = if slot.is_ready() { "renewing" } else { "ordering" };
         self.log(outside, LogLevel::Info, format_args!("{action} the certificate for {}", slot.order));
         match self.order_once(slot, outside, lease.as_deref()) {
@@ -283,47 +282,52 @@ impl AgentThread {
         &self,
         slot: &Arc<CertificateSlot>,
         outside: &AgentCallbacks,
+        now_s: u64,
     ) -> Result<Option<Box<dyn OrderLease>>, OrderPostponed> {
         let Some(cluster) = &outside.cluster else { return Ok(None) };
-        let now = now_s();
         // The configuration may have been corrected, or the process restarted for it.
         let is_first = |entry: &mut ScheduledCertificate| {
-            !entry.slot.is_ready() && entry.failures == 0 && entry.waiting_since_s.is_none()
+            !entry.slot.is_ready() && entry.failures == 0 && !entry.waits.has_reached()
         };
         let ignores_pause = self.shared.with_entry(slot, is_first).unwrap_or(false);
-        let (pause_s, limit_s, reason) = match cluster.begin(slot, ignores_pause) {
+        let (reason, time) = match cluster.begin(slot, ignores_pause) {
             OrderTurn::Unshared => return Ok(None),
             OrderTurn::Granted(lease) => {
                 // The certificate may have been put into the slot before the right was requested.
-                let is_current = self.shared.with_entry(slot, |entry| entry.version == slot.version());
+                let is_current = self.shared.with_entry(slot, |entry| {
+                    entry.waits.clear();
+                    entry.version == slot.version()
+                });
                 return if is_current == Some(true) { Ok(Some(lease)) } else { Err(OrderPostponed) };
             }
             // The new version of the slot gives it another schedule.
             OrderTurn::Taken => return Err(OrderPostponed),
-            OrderTurn::Waiting(time) => {
-                let pause_s = time.as_secs().saturating_add(1).clamp(RETRY_S, LONGEST_WAIT_S);
-                (pause_s, LONGEST_WAIT_S, "another node of the cluster orders it, or could not obtain it")
-            }
-            OrderTurn::Unreachable => {
-                let pause_s = if slot.is_usable(now) { UNREACHABLE_S } else { RETRY_S };
-                (pause_s, ALONE_AFTER_S, "the other nodes of the cluster cannot be reached")
+            OrderTurn::Waiting(reason, time) => (reason, time),
+        };
+        let pause_s = match reason {
+            WaitReason::Unreachable if slot.is_usable(now_s) => UNREACHABLE_S,
+            WaitReason::Unreachable => RETRY_S,
+            WaitReason::OtherNode | WaitReason::Failure => {
+                time.as_secs().saturating_add(1).clamp(RETRY_S, LONGEST_WAIT_S)
             }
         };
-        let since = self.shared.with_entry(slot, |entry| {
-            let is_first = entry.waiting_since_s.is_none();
-            entry.order_at_s = now.saturating_add(pause_s);
-            (is_first, *entry.waiting_since_s.get_or_insert(now))
+        let wait = self.shared.with_entry(slot, |entry| {
+            entry.order_at_s = now_s.saturating_add(pause_s);
+            entry.waits.begin(reason, now_s)
         });
         // The certificate is no longer in the list.
-        let Some((is_first, since_s)) = since else { return Err(OrderPostponed) };
-        if !slot.is_usable(now) && now.saturating_sub(since_s) >= limit_s {
-            let message =
-                format_args!("this node orders the certificate for {} for itself: {reason}", slot.order);
+        let Some(wait) = wait else { return Err(OrderPostponed) };
+        if wait.is_over && !slot.is_usable(now_s) {
+            let message = format_args!(
+                "this node orders the certificate for {} for itself: {}",
+                slot.order,
+                reason.text()
+            );
             self.log(outside, LogLevel::Warn, message);
             return Ok(None);
         }
-        if is_first {
-            let message = format_args!("waiting for the certificate for {}: {reason}", slot.order);
+        if wait.is_first {
+            let message = format_args!("waiting for the certificate for {}: {}", slot.order, reason.text());
             self.log(outside, LogLevel::Info, message);
         }
         Err(OrderPostponed)
@@ -517,3 +521,6 @@ fn random_fraction() -> f64 {
         Err(_) => 0.5,
     }
 }
+
+#[cfg(test)]
+mod tests;

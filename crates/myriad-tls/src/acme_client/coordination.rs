@@ -9,6 +9,7 @@ use zeroize::Zeroizing;
 use crate::acme_client::callbacks::{LogCallback, StoreCallback};
 use crate::acme_client::certificate_slot::CertificateSlot;
 use crate::acme_client::issuer::Issuer;
+use crate::acme_client::wait_times::WaitReason;
 
 /// Coordination of orders. The methods are called on the thread of an issuer, and block for some seconds at most.
 pub trait OrderCoordinator: Send + Sync {
@@ -27,12 +28,10 @@ pub enum OrderTurn {
     Unshared,
     /// This node orders the certificate for all.
     Granted(Box<dyn OrderLease>),
-    /// Another node orders it, or has failed to. The time is that after which this node may request it again.
-    Waiting(Duration),
+    /// It is not ordered now, for this reason. The time is that after which this node may request it again.
+    Waiting(WaitReason, Duration),
     /// A newer certificate of another node is in the slot.
     Taken,
-    /// The other nodes cannot be reached.
-    Unreachable,
 }
 
 /// Right to order a certificate, renewed until it is dropped. Dropping it permits other nodes to order the certificate.

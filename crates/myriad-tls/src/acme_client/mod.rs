@@ -38,6 +38,7 @@ pub mod roots;
 pub mod schedule;
 pub mod staple;
 pub mod status;
+mod wait_times;
 
 pub use agent::{AcmeAgent, AgentCallbacks};
 pub use callbacks::LogCallback;
@@ -50,3 +51,4 @@ pub use error::AcmeError;
 pub use issuer::{CertificateOrder, ExternalAccount, Issuer};
 pub use key::SigningKey;
 pub use staple::{OcspStaple, StapleRequest, StapleUpdater, StapleWithResolver};
+pub use wait_times::WaitReason;

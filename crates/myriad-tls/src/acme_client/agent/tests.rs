@@ -1,0 +1,187 @@
+//! Tests of the turns of a certificate in a cluster, with a scripted coordinator.
+
+use std::collections::VecDeque;
+
+use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
+
+use super::*;
+use crate::acme_client::coordination::SharedChallenge;
+use crate::testing::TestCertificate;
+
+/// Coordinator that gives the turns of a script, and records the requests.
+#[derive(Default)]
+struct ScriptedCoordinator {
+    turns: Mutex<VecDeque<OrderTurn>>,
+    /// For each request, true if it ignored the pause after failures.
+    requests: Mutex<Vec<bool>>,
+}
+
+impl OrderCoordinator for ScriptedCoordinator {
+    fn begin(&self, _: &Arc<CertificateSlot>, ignores_pause: bool) -> OrderTurn {
+        self.requests.lock().push(ignores_pause);
+        self.turns.lock().pop_front().expect("a turn of the script")
+    }
+
+    fn account_key(&self, _: &Issuer, _: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        None
+    }
+}
+
+struct ScriptedLease;
+
+impl OrderLease for ScriptedLease {
+    fn is_lost(&self) -> bool {
+        false
+    }
+
+    fn failures(&self) -> u32 {
+        0
+    }
+
+    fn publish(&self, _: &[SharedChallenge]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn complete(self: Box<Self>, _: &[u8]) {}
+
+    fn fail(self: Box<Self>, _: Duration) {}
+}
+
+/// Result of a request for the right to order.
+#[derive(Debug, PartialEq, Eq)]
+enum Turn {
+    /// Without a lease.
+    Alone,
+    Granted,
+    Postponed,
+}
+
+/// Agent with one certificate for `a.test`, whose thread does not run.
+struct Bench {
+    thread: AgentThread,
+    slot: Arc<CertificateSlot>,
+    callbacks: AgentCallbacks,
+    script: Arc<ScriptedCoordinator>,
+    lines: Arc<Mutex<Vec<String>>>,
+}
+
+impl Bench {
+    fn new() -> Self {
+        let identifiers = vec![AcmeIdentifier::Dns("a.test".to_owned())];
+        let slot = CertificateSlot::new(CertificateOrder { identifiers, key: AcmeKeyKind::P256 });
+        let script = Arc::<ScriptedCoordinator>::default();
+        let lines = Arc::<Mutex<Vec<String>>>::default();
+        let log = Arc::clone(&lines);
+        let callbacks = AgentCallbacks {
+            log: Arc::new(move |_, line| log.lock().push(line.to_owned())),
+            store: Arc::new(|_, _| {}),
+            resolve: Arc::new(|_| Ok(Vec::new())),
+            cluster: Some(Arc::clone(&script) as Arc<dyn OrderCoordinator>),
+        };
+        let entries = vec![ScheduledCertificate::new(Arc::clone(&slot), 0)];
+        let state = AgentState { callbacks: callbacks.clone(), entries, stopped: false };
+        let shared = Arc::new(AgentShared { state: Mutex::new(state), changed: Condvar::new() });
+        let thread = AgentThread {
+            shared,
+            issuer: issuer(),
+            account: None,
+            key: None,
+            client: None,
+            challenges: Arc::default(),
+        };
+        Self { thread, slot, callbacks, script, lines }
+    }
+
+    /// Requests the right to order at a time; the coordinator returns `turn`.
+    fn turn(&self, now_s: u64, turn: OrderTurn) -> Turn {
+        self.script.turns.lock().push_back(turn);
+        match self.thread.turn(&self.slot, &self.callbacks, now_s) {
+            Ok(None) => Turn::Alone,
+            Ok(Some(_)) => Turn::Granted,
+            Err(OrderPostponed) => Turn::Postponed,
+        }
+    }
+
+    /// Returns the time of the next order.
+    fn order_at_s(&self) -> u64 {
+        self.thread.shared.with_entry(&self.slot, |entry| entry.order_at_s).expect("an entry")
+    }
+}
+
+fn issuer() -> Issuer {
+    Issuer {
+        name: "pebble".to_owned(),
+        uri: "https://localhost/dir".to_owned(),
+        account_key: AccountKey::Generated(AcmeKeyKind::P256),
+        challenge: AcmeChallenge::Http01,
+        contacts: Vec::new(),
+        external_account: None,
+        preferred_chain: None,
+        profile: None,
+        common_name: false,
+        roots: None,
+        verify: true,
+        accepts_terms: true,
+    }
+}
+
+fn waiting(reason: WaitReason, seconds: u64) -> OrderTurn {
+    OrderTurn::Waiting(reason, Duration::from_secs(seconds))
+}
+
+#[test]
+fn node_never_orders_without_a_lease_in_the_pause_after_failures() {
+    let bench = Bench::new();
+    for day in 0..30 {
+        let turn = bench.turn(day * 86_400, waiting(WaitReason::Failure, 7200));
+        assert_eq!(turn, Turn::Postponed);
+        assert_eq!(bench.order_at_s(), day * 86_400 + 7201);
+    }
+    // The connection is lost for a moment after that long time.
+    assert_eq!(bench.turn(30 * 86_400, waiting(WaitReason::Unreachable, 0)), Turn::Postponed);
+    assert_eq!(bench.turn(30 * 86_400 + 2, waiting(WaitReason::Unreachable, 0)), Turn::Postponed);
+    assert_eq!(bench.turn(30 * 86_400 + 4, waiting(WaitReason::Failure, 7200)), Turn::Postponed);
+    let lines = bench.lines.lock();
+    assert_eq!(lines.iter().filter(|line| line.contains("the last order of a node")).count(), 1, "{lines:?}");
+}
+
+#[test]
+fn node_without_certificate_orders_for_itself_after_a_minute_without_connection() {
+    let bench = Bench::new();
+    for now_s in [0, 2, 30, 59] {
+        assert_eq!(bench.turn(now_s, waiting(WaitReason::Unreachable, 0)), Turn::Postponed);
+        assert_eq!(bench.order_at_s(), now_s + RETRY_S);
+    }
+    assert_eq!(bench.turn(60, waiting(WaitReason::Unreachable, 0)), Turn::Alone);
+    assert_eq!(bench.turn(70, OrderTurn::Granted(Box::new(ScriptedLease))), Turn::Granted);
+    assert_eq!(bench.turn(100, waiting(WaitReason::Unreachable, 0)), Turn::Postponed, "a new loss");
+}
+
+#[test]
+fn node_with_a_usable_certificate_waits_for_the_connection() {
+    let bench = Bench::new();
+    let text = TestCertificate::usual().both();
+    let now_s = bench.slot.fill(&text).expect("a certificate").not_before_s;
+    for minute in 0..120 {
+        let now_s = now_s + minute * 60;
+        assert_eq!(bench.turn(now_s, waiting(WaitReason::Unreachable, 0)), Turn::Postponed);
+        assert_eq!(bench.order_at_s(), now_s + UNREACHABLE_S);
+    }
+}
+
+#[test]
+fn first_request_ignores_the_pause_after_failures_of_other_nodes_once() {
+    let bench = Bench::new();
+    bench.turn(0, waiting(WaitReason::Unreachable, 0));
+    bench.turn(2, waiting(WaitReason::OtherNode, 30));
+    bench.turn(40, waiting(WaitReason::Failure, 7200));
+    assert_eq!(*bench.script.requests.lock(), [true, true, false]);
+}
+
+#[test]
+fn certificate_that_arrives_during_the_request_is_not_ordered_again() {
+    let bench = Bench::new();
+    bench.slot.fill(&TestCertificate::usual().both()).expect("a certificate");
+    assert_eq!(bench.turn(0, OrderTurn::Granted(Box::new(ScriptedLease))), Turn::Postponed);
+    assert_eq!(bench.turn(0, OrderTurn::Taken), Turn::Postponed);
+}

@@ -1,0 +1,134 @@
+//! Times for which a certificate waits for the other nodes of a cluster, one per reason.
+
+/// Reason for which a node does not order a certificate now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitReason {
+    /// Another node orders the certificate.
+    OtherNode,
+    /// The last order has failed, of this node or of another one, and the pause after it has not passed.
+    Failure,
+    /// The other nodes cannot be reached.
+    Unreachable,
+}
+
+/// Time in seconds after which a node without a usable certificate orders it for itself, if it cannot reach the other nodes.
+const ALONE_AFTER_S: u64 = 60;
+/// Time in seconds after which a node without a usable certificate orders it for itself, although another node has the right
+/// to order it.
+pub(crate) const LONGEST_WAIT_S: u64 = 12 * 3600;
+
+impl WaitReason {
+    /// Returns the time in seconds after which a node without a usable certificate does not wait any longer; `None` if it
+    /// waits until the reason no longer applies. A pause after failures is never shortened, because it protects the authority.
+    fn limit_s(self) -> Option<u64> {
+        match self {
+            Self::OtherNode => Some(LONGEST_WAIT_S),
+            Self::Failure => None,
+            Self::Unreachable => Some(ALONE_AFTER_S),
+        }
+    }
+
+    /// Returns the reason for messages.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::OtherNode => "another node of the cluster orders it",
+            Self::Failure => "the last order of a node of the cluster has failed",
+            Self::Unreachable => "the other nodes of the cluster cannot be reached",
+        }
+    }
+}
+
+/// Times since which a certificate waits, in seconds since the Unix epoch. Each reason has a separate time, so that a short
+/// loss of the connection after a long wait for another node does not count as a long loss.
+#[derive(Default)]
+pub(crate) struct WaitTimes {
+    other_node_since_s: Option<u64>,
+    unreachable_since_s: Option<u64>,
+    is_paused: bool,
+    /// True if the other nodes were reached at least once.
+    has_reached: bool,
+}
+
+/// Wait for a reason, see [`WaitTimes::begin`].
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Wait {
+    /// True if the certificate did not wait for the reason before.
+    pub is_first: bool,
+    /// True if a node without a usable certificate does not wait any longer.
+    pub is_over: bool,
+}
+
+impl WaitTimes {
+    /// Notes that the certificate waits for a reason at a time in seconds since the Unix epoch. The times of reasons that no
+    /// longer apply are reset.
+    pub(crate) fn begin(&mut self, reason: WaitReason, now_s: u64) -> Wait {
+        let was_paused = self.is_paused;
+        if reason != WaitReason::Unreachable {
+            self.unreachable_since_s = None;
+            self.is_paused = reason == WaitReason::Failure;
+            self.has_reached = true;
+        }
+        let since_s = match reason {
+            WaitReason::OtherNode => &mut self.other_node_since_s,
+            WaitReason::Failure => {
+                self.other_node_since_s = None;
+                return Wait { is_first: !was_paused, is_over: false };
+            }
+            WaitReason::Unreachable => &mut self.unreachable_since_s,
+        };
+        let is_first = since_s.is_none();
+        let elapsed_s = now_s.saturating_sub(*since_s.get_or_insert(now_s));
+        Wait { is_first, is_over: reason.limit_s().is_some_and(|limit_s| elapsed_s >= limit_s) }
+    }
+
+    /// Resets all times: the certificate does not wait any longer.
+    pub(crate) fn clear(&mut self) {
+        *self = Self { has_reached: true, ..Self::default() };
+    }
+
+    /// Returns true if the other nodes were reached at least once.
+    pub(crate) fn has_reached(&self) -> bool {
+        self.has_reached
+    }
+
+    /// Returns true if the certificate waits because an order has failed.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_loss_of_the_connection_is_not_a_long_one_after_a_wait_for_another_node() {
+        let mut times = WaitTimes::default();
+        assert_eq!(times.begin(WaitReason::OtherNode, 0), Wait { is_first: true, is_over: false });
+        assert_eq!(times.begin(WaitReason::OtherNode, 600), Wait { is_first: false, is_over: false });
+        assert_eq!(times.begin(WaitReason::Unreachable, 602), Wait { is_first: true, is_over: false });
+        assert_eq!(times.begin(WaitReason::Unreachable, 661), Wait { is_first: false, is_over: false });
+        assert!(!times.begin(WaitReason::OtherNode, 662).is_over);
+        assert!(!times.begin(WaitReason::Unreachable, 664).is_over, "the connection existed meanwhile");
+        assert!(times.begin(WaitReason::Unreachable, 664 + ALONE_AFTER_S).is_over);
+    }
+
+    #[test]
+    fn wait_for_another_node_continues_during_a_loss_of_the_connection() {
+        let mut times = WaitTimes::default();
+        times.begin(WaitReason::OtherNode, 0);
+        times.begin(WaitReason::Unreachable, 10);
+        assert!(times.begin(WaitReason::OtherNode, LONGEST_WAIT_S).is_over);
+    }
+
+    #[test]
+    fn pause_after_failures_has_no_limit_and_resets_the_other_times() {
+        let mut times = WaitTimes::default();
+        times.begin(WaitReason::OtherNode, 0);
+        assert!(times.begin(WaitReason::Failure, 10).is_first && times.is_paused());
+        for now_s in [LONGEST_WAIT_S, 10 * LONGEST_WAIT_S] {
+            assert_eq!(times.begin(WaitReason::Failure, now_s), Wait { is_first: false, is_over: false });
+        }
+        assert!(!times.begin(WaitReason::OtherNode, 10 * LONGEST_WAIT_S).is_over);
+    }
+}
