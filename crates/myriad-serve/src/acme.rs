@@ -15,8 +15,13 @@ use myriad_tls::{PlannedIssuer, resolve};
 use myriad_exchange::runtime::{AcmePlan, Runtime};
 use myriad_exchange::state_storage::SharedStateStorage;
 
-/// Storage of the agents' files, and the coordinator of their orders if the server may belong to a cluster.
-pub(crate) type AgentEnvironment<'a> = (&'a SharedStateStorage, Option<Arc<dyn OrderCoordinator>>);
+/// Parts of the process that the agents use.
+pub(crate) struct AgentEnvironment<'a> {
+    /// Storage of account keys and certificates.
+    pub storage: &'a SharedStateStorage,
+    /// Coordinator of orders; `None` if the server cannot belong to a cluster.
+    pub coordinator: Option<Arc<dyn OrderCoordinator>>,
+}
 
 /// Running ACME agents by issuer name, and the thread that fetches OCSP responses.
 #[derive(Default)]
@@ -128,9 +133,9 @@ fn agent_environment(
 ) -> AgentCallbacks {
     AgentCallbacks {
         log: log_callback(&plan.log),
-        store: store_callback(planned, environment.0),
+        store: store_callback(planned, environment.storage),
         resolve: resolve(plan.resolver.clone()),
-        cluster: environment.1.clone(),
+        cluster: environment.coordinator.clone(),
     }
 }
 

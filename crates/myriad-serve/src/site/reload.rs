@@ -11,6 +11,7 @@ use super::running::{RunningSite, open_zones};
 use super::sockets::{assign_numbers, run_on_workers};
 use super::start_error::StartError;
 use super::worker_command::WorkerCommand;
+use crate::acme::AgentEnvironment;
 use crate::compile::{self, CompileEnvironment};
 use crate::temporary_thread::run_on_temporary_thread;
 
@@ -39,7 +40,8 @@ impl RunningSite {
             .map_err(StartError::Configuration)?;
         open_zones(&runtime, &self.disks, &inherited.keeper);
         // A failure after the workers have the new configuration could not be undone.
-        let environment = (&inherited.keeper, inner.cluster.coordinator());
+        let environment =
+            AgentEnvironment { storage: &inherited.keeper, coordinator: inner.cluster.coordinator() };
         let prepared_agents = inner.agents.prepare(&runtime, &environment)?;
         let cluster_plan = inner.cluster.prepare(model, &inherited.folder, &runtime)?;
         let tunnels_end = *self.shutdown_timeout.lock();

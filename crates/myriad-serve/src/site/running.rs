@@ -27,7 +27,7 @@ use super::start_error::StartError;
 use super::worker_command::WorkerCommand;
 use super::worker_main::WorkerShared;
 use super::worker_thread::WorkerThread;
-use crate::acme::AcmeAgents;
+use crate::acme::{AcmeAgents, AgentEnvironment};
 use crate::compile::{self, CompileEnvironment, RetainedState};
 use crate::quic::Quic;
 use crate::temporary_thread::run_on_temporary_thread;
@@ -146,7 +146,7 @@ impl RunningSite {
             disks: disks.clone(),
             workers: workers.iter().map(|worker| worker.commands.clone()).collect(),
         };
-        let environment = (&inherited.keeper, cluster.coordinator());
+        let environment = AgentEnvironment { storage: &inherited.keeper, coordinator: cluster.coordinator() };
         let (mut agents, prepared_agents) = AcmeAgents::begin(&runtime, &environment)?;
         run_on_workers(&workers, (&runtime, streams.as_ref()), &sockets, &mut quic, None)?;
         inherited.relay.start_reading_inbox()?;
