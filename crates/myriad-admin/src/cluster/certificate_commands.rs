@@ -142,15 +142,15 @@ impl SecretConnection {
         let reply: Value = claim.query_async(&mut self.connection.clone()).await?;
         match reply {
             Value::Array(parts) => match <[Value; 5]>::try_from(parts) {
-                Ok([value, Value::Int(number), Value::Int(left), Value::Int(failures), Value::Int(pause)]) => {
-                    Ok(ClaimReply {
-                        certificate: bytes(value)?,
-                        number: number.max(0).cast_unsigned(),
-                        left_ms: left.max(0).cast_unsigned(),
-                        failures: failures.clamp(0, i64::from(u32::MAX)) as u32,
-                        is_pause: pause == 1,
-                    })
-                }
+                Ok(
+                    [value, Value::Int(number), Value::Int(left), Value::Int(failures), Value::Int(pause)],
+                ) => Ok(ClaimReply {
+                    certificate: bytes(value)?,
+                    number: number.max(0).cast_unsigned(),
+                    left_ms: left.max(0).cast_unsigned(),
+                    failures: failures.clamp(0, i64::from(u32::MAX)) as u32,
+                    is_pause: pause == 1,
+                }),
                 _ => Err(unexpected().into()),
             },
             _ => Err(unexpected().into()),

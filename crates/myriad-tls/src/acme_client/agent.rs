@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use aws_lc_rs::rand::{SecureRandom, SystemRandom};
+use myriad_conf::model::AcmeChallenge;
 use myriad_conf::settings::LogLevel;
 use parking_lot::{Condvar, Mutex};
 use zeroize::Zeroizing;
 
 use crate::acme_client::callbacks::{LogCallback, StoreCallback};
 use crate::acme_client::certificate_slot::CertificateSlot;
-use crate::acme_client::challenges::PendingChallenges;
+use crate::acme_client::challenges::{NameReservation, PendingChallenges};
 use crate::acme_client::coordination::{OrderCoordinator, OrderLease, OrderTurn};
 use crate::acme_client::error::AcmeError;
 use crate::acme_client::https::{Https, Resolve};
@@ -24,6 +25,7 @@ use crate::acme_client::roots;
 use crate::acme_client::schedule::{
     self, LEAST_INTERVAL_S, RenewalWindow, format_duration, information_interval_s, pause_s,
 };
+use crate::acme_client::wait_times::{LONGEST_WAIT_S, WaitReason, WaitTimes};
 
 /// Name of the file that contains the account key.
 pub const ACCOUNT_FILE: &str = "account.key";
@@ -36,6 +38,7 @@ const LONGEST_SLEEP_S: u64 = 3600;
 const RETRY_S: u64 = 2;
 /// Pause of a node that has a certificate and cannot reach the other nodes, in seconds.
 const UNREACHABLE_S: u64 = 60;
+
 /// Functions that an agent calls in the rest of the process.
 #[derive(Clone)]
 pub struct AgentCallbacks {
@@ -257,7 +260,8 @@ impl AgentThread {
     }
 
     fn order(&mut self, slot: &Arc<CertificateSlot>, outside: &AgentCallbacks) {
-        let Ok(lease) = self.turn(slot, outside, now_s()) else { return };
+        let Ok(right) = self.turn(slot, outside, now_s()) else { return };
+        let OrderRight { lease, names: _names } = right;
         let action = if slot.is_ready() { "renewing" } else { "ordering" };
         self.log(outside, LogLevel::Info, format_args!("{action} the certificate for {}", slot.order));
         match self.order_once(slot, outside, lease.as_deref()) {
@@ -276,38 +280,62 @@ impl AgentThread {
         }
     }
 
-    /// Returns the right to order a certificate; `None` in it if the certificate is not shared, or this node orders it for
-    /// itself because it has waited too long for the other nodes. Otherwise, postpones the order.
+    /// Returns the right to order a certificate. Otherwise, postpones the order.
     fn turn(
         &self,
         slot: &Arc<CertificateSlot>,
         outside: &AgentCallbacks,
         now_s: u64,
-    ) -> Result<Option<Box<dyn OrderLease>>, OrderPostponed> {
-        let Some(cluster) = &outside.cluster else { return Ok(None) };
+    ) -> Result<OrderRight, OrderPostponed> {
+        let names = match self.issuer.challenge {
+            AcmeChallenge::Http01 => None,
+            AcmeChallenge::TlsAlpn01 => {
+                let Some(names) = self.challenges.reserve(&slot.order) else {
+                    self.wait(slot, outside, (WaitReason::OtherOrder, Duration::ZERO), now_s);
+                    return Err(OrderPostponed);
+                };
+                Some(names)
+            }
+        };
+        let Some(cluster) = &outside.cluster else { return Ok(OrderRight { lease: None, names }) };
         // The configuration may have been corrected, or the process restarted for it.
         let is_first = |entry: &mut ScheduledCertificate| {
             !entry.slot.is_ready() && entry.failures == 0 && !entry.waits.has_reached()
         };
         let ignores_pause = self.shared.with_entry(slot, is_first).unwrap_or(false);
-        let (reason, time) = match cluster.begin(slot, ignores_pause) {
-            OrderTurn::Unshared => return Ok(None),
+        match cluster.begin(slot, ignores_pause) {
+            OrderTurn::Unshared => Ok(OrderRight { lease: None, names }),
             OrderTurn::Granted(lease) => {
                 // The certificate may have been put into the slot before the right was requested.
                 let is_current = self.shared.with_entry(slot, |entry| {
                     entry.waits.clear();
                     entry.version == slot.version()
                 });
-                return if is_current == Some(true) { Ok(Some(lease)) } else { Err(OrderPostponed) };
+                let right = OrderRight { lease: Some(lease), names };
+                if is_current == Some(true) { Ok(right) } else { Err(OrderPostponed) }
             }
             // The new version of the slot gives it another schedule.
-            OrderTurn::Taken => return Err(OrderPostponed),
-            OrderTurn::Waiting(reason, time) => (reason, time),
-        };
+            OrderTurn::Taken => Err(OrderPostponed),
+            OrderTurn::Waiting(reason, time) => {
+                let is_alone = self.wait(slot, outside, (reason, time), now_s);
+                if is_alone { Ok(OrderRight { lease: None, names }) } else { Err(OrderPostponed) }
+            }
+        }
+    }
+
+    /// Postpones the order of a certificate for a reason, by a time after which the right to order it may be requested again.
+    /// Returns true if this node orders the certificate for itself, because it has waited too long for the other nodes.
+    fn wait(
+        &self,
+        slot: &Arc<CertificateSlot>,
+        outside: &AgentCallbacks,
+        (reason, time): (WaitReason, Duration),
+        now_s: u64,
+    ) -> bool {
         let pause_s = match reason {
             WaitReason::Unreachable if slot.is_usable(now_s) => UNREACHABLE_S,
             WaitReason::Unreachable => RETRY_S,
-            WaitReason::OtherNode | WaitReason::Failure => {
+            WaitReason::OtherNode | WaitReason::OtherOrder | WaitReason::Failure => {
                 time.as_secs().saturating_add(1).clamp(RETRY_S, LONGEST_WAIT_S)
             }
         };
@@ -316,21 +344,18 @@ impl AgentThread {
             entry.waits.begin(reason, now_s)
         });
         // The certificate is no longer in the list.
-        let Some(wait) = wait else { return Err(OrderPostponed) };
+        let Some(wait) = wait else { return false };
+        let (order, reason) = (&slot.order, reason.text());
         if wait.is_over && !slot.is_usable(now_s) {
-            let message = format_args!(
-                "this node orders the certificate for {} for itself: {}",
-                slot.order,
-                reason.text()
-            );
+            let message = format_args!("this node orders the certificate for {order} for itself: {reason}");
             self.log(outside, LogLevel::Warn, message);
-            return Ok(None);
+            return true;
         }
         if wait.is_first {
-            let message = format_args!("waiting for the certificate for {}: {}", slot.order, reason.text());
+            let message = format_args!("waiting for the certificate for {order}: {reason}");
             self.log(outside, LogLevel::Info, message);
         }
-        Err(OrderPostponed)
+        false
     }
 
     fn postpone(&self, slot: &Arc<CertificateSlot>, pause_s: u64) {
@@ -504,6 +529,15 @@ impl AgentThread {
         let agreed = outside.cluster.as_ref()?.account_key(&self.issuer, own.as_bytes())?;
         SigningKey::from_pem(&agreed).filter(|agreed| *agreed.to_pem() != *own)
     }
+}
+
+/// Right to order a certificate.
+struct OrderRight {
+    /// Right among the nodes of a cluster; `None` if the certificate is not shared, or this node orders it for itself because
+    /// it has waited too long for the other nodes.
+    lease: Option<Box<dyn OrderLease>>,
+    /// Names that are validated by handshakes; `None` for another type of challenge.
+    names: Option<NameReservation>,
 }
 
 /// An order is not made now: another node orders the certificate, or has obtained it.

@@ -1,12 +1,14 @@
 //! Pending challenges: responses to the requests by which authorities validate names.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use parking_lot::RwLock;
+use parking_lot::{Mutex, RwLock};
 use rustls::ServerConfig;
+
+use crate::acme_client::issuer::{CertificateOrder, server_name};
 
 /// Path prefix of the HTTP requests by which an ACME authority validates a domain (`http-01`, RFC 8555 section 8.3).
 pub const PATH: &[u8] = b"/.well-known/acme-challenge/";
@@ -20,6 +22,8 @@ pub struct PendingChallenges {
     pending: AtomicUsize,
     by_token: RwLock<HashMap<String, Arc<str>>>,
     by_name: RwLock<HashMap<String, Arc<ServerConfig>>>,
+    /// Names that orders of this process validate by handshakes (`tls-alpn-01`), each by one order at a time.
+    reserved: Mutex<HashSet<String>>,
 }
 
 impl PendingChallenges {
@@ -44,16 +48,34 @@ impl PendingChallenges {
 
     /// Adds an `http-01` challenge: requests for `token` get `answer` until the returned guard is dropped.
     pub(crate) fn add_token(self: &Arc<Self>, token: &str, answer: &str) -> ChallengeGuard {
-        self.by_token.write().insert(token.to_owned(), answer.into());
-        self.pending.fetch_add(1, Ordering::Relaxed);
-        ChallengeGuard { challenges: Arc::clone(self), subject: ChallengeSubject::Token(token.to_owned()) }
+        let answer: Arc<str> = answer.into();
+        self.by_token.write().insert(token.to_owned(), Arc::clone(&answer));
+        self.guard(ChallengeSubject::Token(token.to_owned(), answer))
     }
 
-    /// Adds a `tls-alpn-01` challenge: handshakes for `name` use `config` until the returned guard is dropped.
+    /// Adds a `tls-alpn-01` challenge: handshakes for `name` use `config` until the returned guard is dropped, or another
+    /// challenge for the name is added.
     pub(crate) fn add_handshake(self: &Arc<Self>, name: String, config: Arc<ServerConfig>) -> ChallengeGuard {
-        self.by_name.write().insert(name.clone(), config);
+        self.by_name.write().insert(name.clone(), Arc::clone(&config));
+        self.guard(ChallengeSubject::Name(name, config))
+    }
+
+    fn guard(self: &Arc<Self>, subject: ChallengeSubject) -> ChallengeGuard {
         self.pending.fetch_add(1, Ordering::Relaxed);
-        ChallengeGuard { challenges: Arc::clone(self), subject: ChallengeSubject::Name(name) }
+        ChallengeGuard { challenges: Arc::clone(self), subject }
+    }
+
+    /// Reserves the names of an order for `tls-alpn-01`, because a name has one challenge at a time, until the returned
+    /// reservation is dropped. `None` if another order of this process has reserved one of them.
+    pub(crate) fn reserve(self: &Arc<Self>, order: &CertificateOrder) -> Option<NameReservation> {
+        let names: Vec<_> =
+            order.identifiers.iter().map(|name| server_name(name).to_ascii_lowercase()).collect();
+        let mut reserved = self.reserved.lock();
+        if names.iter().any(|name| reserved.contains(name)) {
+            return None;
+        }
+        reserved.extend(names.iter().cloned());
+        Some(NameReservation { challenges: Arc::clone(self), names })
     }
 }
 
@@ -70,20 +92,44 @@ pub struct ChallengeGuard {
     subject: ChallengeSubject,
 }
 
+/// Token or name of a challenge, and the answer that was added for it.
 #[derive(Debug)]
 enum ChallengeSubject {
-    Token(String),
-    Name(String),
+    Token(String, Arc<str>),
+    Name(String, Arc<ServerConfig>),
+}
+
+/// Names of an order that no other order of this process validates by handshakes. Dropping it releases the names.
+#[derive(Debug)]
+pub(crate) struct NameReservation {
+    challenges: Arc<PendingChallenges>,
+    names: Vec<String>,
+}
+
+impl Drop for NameReservation {
+    fn drop(&mut self) {
+        let mut reserved = self.challenges.reserved.lock();
+        for name in &self.names {
+            reserved.remove(name);
+        }
+    }
 }
 
 impl Drop for ChallengeGuard {
     fn drop(&mut self) {
+        // A later challenge for the same token or name stays.
         match &self.subject {
-            ChallengeSubject::Token(token) => {
-                self.challenges.by_token.write().remove(token);
+            ChallengeSubject::Token(token, answer) => {
+                let mut by_token = self.challenges.by_token.write();
+                if by_token.get(token).is_some_and(|current| Arc::ptr_eq(current, answer)) {
+                    by_token.remove(token);
+                }
             }
-            ChallengeSubject::Name(name) => {
-                self.challenges.by_name.write().remove(name);
+            ChallengeSubject::Name(name, config) => {
+                let mut by_name = self.challenges.by_name.write();
+                if by_name.get(name).is_some_and(|current| Arc::ptr_eq(current, config)) {
+                    by_name.remove(name);
+                }
             }
         }
         self.challenges.pending.fetch_sub(1, Ordering::Relaxed);
@@ -108,5 +154,49 @@ mod tests {
         drop(pending);
         assert!(!challenges.are_pending());
         assert_eq!(answer("/.well-known/acme-challenge/abc"), None);
+    }
+
+    #[test]
+    fn guard_of_an_earlier_challenge_does_not_remove_a_later_one() {
+        use crate::acme_client::challenge_answer::answer_challenge;
+        use crate::acme_client::coordination::SharedChallenge;
+        use myriad_conf::model::{AcmeChallenge, AcmeIdentifier};
+
+        let challenges = Arc::new(PendingChallenges::default());
+        let add = |kind, answer: &str| {
+            let identifier = AcmeIdentifier::Dns("a.test".to_owned());
+            let challenge =
+                SharedChallenge { kind, token: "abc".to_owned(), identifier, answer: answer.to_owned() };
+            answer_challenge(&challenges, &challenge, 1_795_246_560).expect("a challenge")
+        };
+        let earlier = [AcmeChallenge::TlsAlpn01, AcmeChallenge::Http01].map(|kind| add(kind, "abc.first"));
+        let later = [AcmeChallenge::TlsAlpn01, AcmeChallenge::Http01].map(|kind| add(kind, "abc.second"));
+        let config = challenges.handshake_config("a.test").expect("a challenge");
+        drop(earlier);
+        let current = challenges.handshake_config("a.test").expect("the later challenge");
+        assert!(Arc::ptr_eq(&config, &current));
+        let answer = challenges.http_response(b"/.well-known/acme-challenge/abc");
+        assert_eq!(answer.as_deref(), Some("abc.second"));
+        drop(later);
+        assert!(challenges.handshake_config("a.test").is_none() && !challenges.are_pending());
+        assert!(challenges.http_response(b"/.well-known/acme-challenge/abc").is_none());
+    }
+
+    #[test]
+    fn name_is_reserved_by_one_order_at_a_time() {
+        use myriad_conf::model::{AcmeIdentifier, AcmeKeyKind};
+
+        let challenges = Arc::new(PendingChallenges::default());
+        let order = |names: &[&str]| CertificateOrder {
+            identifiers: names.iter().map(|name| AcmeIdentifier::Dns((*name).to_owned())).collect(),
+            key: AcmeKeyKind::P256,
+        };
+        let first = challenges.reserve(&order(&["a.test", "b.test"])).expect("no other order");
+        assert!(challenges.reserve(&order(&["c.test", "B.test"])).is_none());
+        let second =
+            challenges.reserve(&order(&["c.test"])).expect("nothing is reserved by a failed attempt");
+        drop(first);
+        assert!(challenges.reserve(&order(&["b.test"])).is_some());
+        drop(second);
     }
 }

@@ -5,6 +5,8 @@
 pub enum WaitReason {
     /// Another node orders the certificate.
     OtherNode,
+    /// Another order validates one of its names, which has one challenge at a time.
+    OtherOrder,
     /// The last order has failed, of this node or of another one, and the pause after it has not passed.
     Failure,
     /// The other nodes cannot be reached.
@@ -23,7 +25,7 @@ impl WaitReason {
     fn limit_s(self) -> Option<u64> {
         match self {
             Self::OtherNode => Some(LONGEST_WAIT_S),
-            Self::Failure => None,
+            Self::OtherOrder | Self::Failure => None,
             Self::Unreachable => Some(ALONE_AFTER_S),
         }
     }
@@ -32,6 +34,7 @@ impl WaitReason {
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::OtherNode => "another node of the cluster orders it",
+            Self::OtherOrder => "another order validates one of its names",
             Self::Failure => "the last order of a node of the cluster has failed",
             Self::Unreachable => "the other nodes of the cluster cannot be reached",
         }
@@ -43,6 +46,7 @@ impl WaitReason {
 #[derive(Default)]
 pub(crate) struct WaitTimes {
     other_node_since_s: Option<u64>,
+    other_order_since_s: Option<u64>,
     unreachable_since_s: Option<u64>,
     is_paused: bool,
     /// True if the other nodes were reached at least once.
@@ -66,12 +70,13 @@ impl WaitTimes {
         if reason != WaitReason::Unreachable {
             self.unreachable_since_s = None;
             self.is_paused = reason == WaitReason::Failure;
-            self.has_reached = true;
+            self.has_reached |= reason != WaitReason::OtherOrder;
         }
         let since_s = match reason {
             WaitReason::OtherNode => &mut self.other_node_since_s,
+            WaitReason::OtherOrder => &mut self.other_order_since_s,
             WaitReason::Failure => {
-                self.other_node_since_s = None;
+                (self.other_node_since_s, self.other_order_since_s) = (None, None);
                 return Wait { is_first: !was_paused, is_over: false };
             }
             WaitReason::Unreachable => &mut self.unreachable_since_s,

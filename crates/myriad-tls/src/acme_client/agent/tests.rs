@@ -96,8 +96,8 @@ impl Bench {
     fn turn(&self, now_s: u64, turn: OrderTurn) -> Turn {
         self.script.turns.lock().push_back(turn);
         match self.thread.turn(&self.slot, &self.callbacks, now_s) {
-            Ok(None) => Turn::Alone,
-            Ok(Some(_)) => Turn::Granted,
+            Ok(OrderRight { lease: None, .. }) => Turn::Alone,
+            Ok(OrderRight { lease: Some(_), .. }) => Turn::Granted,
             Err(OrderPostponed) => Turn::Postponed,
         }
     }
@@ -184,4 +184,25 @@ fn certificate_that_arrives_during_the_request_is_not_ordered_again() {
     bench.slot.fill(&TestCertificate::usual().both()).expect("a certificate");
     assert_eq!(bench.turn(0, OrderTurn::Granted(Box::new(ScriptedLease))), Turn::Postponed);
     assert_eq!(bench.turn(0, OrderTurn::Taken), Turn::Postponed);
+}
+
+#[test]
+fn order_waits_while_another_order_validates_one_of_its_names_by_handshakes() {
+    let mut bench = Bench::new();
+    let other = CertificateOrder {
+        identifiers: ["b.test", "a.test"].map(|name| AcmeIdentifier::Dns(name.to_owned())).into(),
+        key: AcmeKeyKind::Rsa2048,
+    };
+    bench.thread.issuer.challenge = AcmeChallenge::TlsAlpn01;
+    let reservation = bench.thread.challenges.reserve(&other).expect("no other order");
+    let waits = bench.thread.turn(&bench.slot, &bench.callbacks, 0);
+    assert!(waits.is_err() && bench.script.requests.lock().is_empty(), "no lease is requested");
+    assert_eq!(bench.order_at_s(), RETRY_S);
+    assert!(bench.lines.lock()[0].contains("another order validates one of its names"));
+    drop(reservation);
+    assert_eq!(bench.turn(RETRY_S, OrderTurn::Granted(Box::new(ScriptedLease))), Turn::Granted);
+    // Challenges of `http-01` have different tokens.
+    bench.thread.issuer.challenge = AcmeChallenge::Http01;
+    let _reservation = bench.thread.challenges.reserve(&other).expect("the right was dropped");
+    assert_eq!(bench.turn(10, OrderTurn::Granted(Box::new(ScriptedLease))), Turn::Granted);
 }
