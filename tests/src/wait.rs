@@ -1,5 +1,6 @@
 //! Waiting for events.
 
+use std::fmt::Debug;
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -21,9 +22,9 @@ pub fn wait_patiently_for(what: &str, patience: Duration, mut holds: impl FnMut(
     }
 }
 
-/// Polls until `holds` of the observed state returns true. The test fails with `what` in the message if the state does not
-/// change for `patience`. For work that takes long on a loaded machine.
-pub fn wait_for_progress<S: PartialEq>(
+/// Polls until `holds` of the observed state returns true. The test fails with `what` and the state in the message if the
+/// state does not change for `patience`. For work that takes long on a loaded machine.
+pub fn wait_for_progress<S: PartialEq + Debug>(
     what: &str,
     patience: Duration,
     mut observe: impl FnMut() -> S,
@@ -32,7 +33,7 @@ pub fn wait_for_progress<S: PartialEq>(
     let mut state = observe();
     while !holds(&state) {
         let mut next = None;
-        wait_patiently_for(what, patience, || {
+        wait_patiently_for(&format!("{what}; last state: {state:?}"), patience, || {
             next = Some(observe()).filter(|next| *next != state);
             next.is_some()
         });

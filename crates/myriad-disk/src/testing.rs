@@ -73,8 +73,12 @@ impl Default for TempFolder {
 }
 
 impl Drop for TempFolder {
+    /// Removes the folder. Repeats this if another thread, such as one of a [`DiskPool`], creates a file meanwhile.
     fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
+        let is_filled = |error: &io::Error| error.kind() == io::ErrorKind::DirectoryNotEmpty;
+        while fs::remove_dir_all(&self.0).is_err_and(|error| is_filled(&error)) {
+            std::thread::yield_now();
+        }
     }
 }
 

@@ -234,6 +234,7 @@ mod tests {
     use crate::admin::block_on;
     use crate::purge::PurgeEffect;
     use myriad_cluster::record::{NodeName, PurgeId, StartId};
+    use myriad_disk::testing::TempFolder;
     use myriad_store::page::{FolderCreator, PageFolder, PageZone};
     use myriad_store::{DiskLimits, DiskPool, Zone, ZoneLimits};
 
@@ -254,11 +255,11 @@ mod tests {
 
     #[test]
     fn purge_that_cannot_be_saved_is_in_effect_and_reported() {
-        let path = std::env::temp_dir().join(format!("myriad-cluster-zones-{}", std::process::id()));
         for (blocker, is_saved) in [(".sequence.new/x", false), ("html", true)] {
+            let temporary = TempFolder::new();
             // A folder in the place of a file prevents the use of the zone's folder.
-            fs::create_dir_all(path.join(blocker)).expect("a folder");
-            let folder = PageFolder { path: path.clone(), levels: Vec::new() };
+            fs::create_dir_all(temporary.path().join(blocker)).expect("a folder");
+            let folder = PageFolder { path: temporary.path().to_owned(), levels: Vec::new() };
             let zone = Arc::new(PageZone::new(Zone::new("pages", ZoneLimits::default()), folder));
             let pool = DiskPool::start(1).expect("threads");
             let log = ErrorLog::new(Vec::new());
@@ -281,7 +282,6 @@ mod tests {
             assert_eq!(zones.has_unexpired(), !is_saved, "{blocker}");
             let stored = zones.stored_position("shop", Vec::new()).1.zones;
             assert_eq!(stored.len(), usize::from(is_saved), "the next start makes the pages stale again");
-            fs::remove_dir_all(&path).expect("removed");
         }
     }
 
