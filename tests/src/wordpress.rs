@@ -268,7 +268,7 @@ impl WordPress {
         command.args(["wordpress", "--php", php, "--root"]).arg(self.root());
         command.arg("--prefix").arg(place.folder()).args(["--listen", &format!("127.0.0.1:{}", place.port)]);
         // Pages do not expire during a test, however slow the machine is: only purges change them.
-        command.args(["--set", "adaptive=off"]);
+        command.args(["--set", "adaptive=off", "--set", "validity=1d"]);
         command
     }
 }

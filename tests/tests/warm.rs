@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use myriad_tests::{Answer, Place, Request, Server, WordPress, binary, wait_for_progress};
+use myriad_tests::{Answer, Place, Request, Server, WordPress, binary, wait_for, wait_for_progress};
 
 fn ask(server: &Server, target: &str) -> Answer {
     server.fetch(&Request::get(target).host(&format!("127.0.0.1:{}", server.port)))
@@ -81,6 +81,26 @@ fn sitemap_is_warmed_in_each_encoding_and_fresh_pages_are_left_out() {
     );
     assert_eq!(ask(&server, &posts[3]).cache(), "HIT");
     assert!(site.php_requests() >= before);
+}
+
+#[test]
+fn page_that_php_streams_receives_each_encoding() {
+    let site = WordPress::shared();
+    let server = site.serve();
+    // The first response starts before the page is complete, so that it has no stored encodings.
+    let script = "<?php header('Content-Type: text/html'); echo str_repeat('<p>line</p>', 500); \
+                  ob_end_flush(); flush(); usleep(300000); echo '<p>last</p>';";
+    site.write("streamed.php", script);
+    server.write(
+        "access.log",
+        "127.0.0.1 - - [24/Nov/2026:13:00:00 +0000] \"GET /streamed.php HTTP/1.1\" 200 612 \"-\" \"x\"\n",
+    );
+    let path = server.path("access.log").display().to_string();
+    let warmed = warm(&server, &[&url(&server, "/"), "--log", &path, "--encodings", "br"]);
+    assert!(warmed.status.success(), "{}", told(&warmed));
+    assert_eq!((figure(&warmed, "made"), figure(&warmed, "failed")), (1, 0), "{}", told(&warmed));
+    let page = url(&server, "/streamed.php");
+    wait_for("brotli", || told(&myriad(&server, &["cache", "ls", "--match", &page])).contains("br"));
 }
 
 #[test]

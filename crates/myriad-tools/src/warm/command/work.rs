@@ -41,7 +41,7 @@ struct WarmCounts {
     uncached: usize,
     /// Pages with an error or with status 400 or above, rejected too often, or still stale after [`REFRESH`].
     failed: usize,
-    /// Number of responses received in a content coding of `--encodings`, as requested.
+    /// Number of stored encodings: responses from the cache in a content coding of `--encodings`, as requested.
     encodings: usize,
     /// Number of times that the server rejected a request (429, 503).
     refused: usize,
@@ -200,16 +200,17 @@ impl WarmRun<'_> {
         false
     }
 
-    /// Requests the page in each further content coding of `--encodings`, so that the server generates and stores it.
-    /// Counts the codings, including that of the response `first`.
+    /// Requests the page in each content coding of `--encodings`, so that the server generates and stores it. The server
+    /// queues a missing coding when it sends a stored page. It encodes responses that it streams from PHP, too, but does
+    /// not store their encoding: `first` counts only if it is a HIT. Counts responses from the cache that have the coding.
     fn encode(&self, client: &mut WebClient, target: &WebTarget, first: &WebAnswer) {
+        let is_encoded = |answer: &WebAnswer, coding: &str| {
+            answer.field("X-Cache").as_deref() == Some("HIT")
+                && answer.field("Content-Encoding").as_deref() == Some(coding)
+        };
         for (index, coding) in self.options.encodings.iter().enumerate() {
-            let content_coding = if index == 0 {
-                first.field("Content-Encoding")
-            } else {
-                self.get(client, target, coding).ok().and_then(|answer| answer.field("Content-Encoding"))
-            };
-            if content_coding.as_deref() == Some(coding) {
+            let is_first = index == 0 && is_encoded(first, coding);
+            if is_first || self.get(client, target, coding).is_ok_and(|answer| is_encoded(&answer, coding)) {
                 locked(&self.counts).encodings += 1;
             }
         }
@@ -281,8 +282,11 @@ impl WarmRun<'_> {
         }
         let parts = if parts.is_empty() { "nothing to do".to_owned() } else { parts.join(", ") };
         println!("{known} pages: {parts}; {took:.1} s, of which PHP took {php:.1} s");
-        if counts.encodings > 0 {
-            println!("{} encodings are stored", counts.encodings);
+        if !self.options.encodings.is_empty() {
+            println!(
+                "{} encodings are stored, the server generates the others in the background",
+                counts.encodings
+            );
         }
         if counts.refused > 0 {
             println!("{} requests were deferred in favor of visitors", counts.refused);
