@@ -5,10 +5,10 @@ use myriad_tests::Gate;
 use std::sync::Arc;
 
 /// Number of requests of one visitor that a limit admits at once.
-const ADMITTED: usize = 3;
+pub(super) const ADMITTED: usize = 3;
 
 /// Returns the configuration of a node with limits per value of the field `Client`.
-fn limiting(name: &str) -> String {
+pub(super) fn limiting(name: &str) -> String {
     format!(
         "cluster shop {{ server @VALKEY@; username myriad; password_file password; secret_file secret; node {name}; }}
          fastcgi_cache_path @DIR@/cache keys_zone=pages:1m;
@@ -61,7 +61,7 @@ fn request(target: &str, client: &str) -> Request {
 }
 
 /// Sends a request, and returns true if the limit admitted it.
-fn admits(node: &Server, target: &str, client: &str) -> bool {
+pub(super) fn admits(node: &Server, target: &str, client: &str) -> bool {
     let status = node.fetch(&request(target, client)).status;
     assert!(matches!(status, 200 | 503), "{status}");
     status == 200
@@ -93,7 +93,7 @@ fn nodes_admit_requests_together_and_alone_while_the_server_is_away() {
     }
     assert!(admits(&nodes[0], "/login", "another visitor"));
 
-    let forged = redis.send(&["PUBLISH", "myriad:{shop}:limits", "not a message of a node"]);
+    let forged = redis.send(&["PUBLISH", "myriad:{shop}:limits:0", "not a message of a node"]);
     assert_eq!(forged, ":3\r\n", "each node has subscribed");
     nodes[0].log_has("a message about limits is refused (not authenticated by the cluster's secret)");
 

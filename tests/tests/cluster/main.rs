@@ -1,6 +1,7 @@
 //! Cluster: purges reach every node through a real Redis or Valkey, also after failures.
 
 mod certificates;
+mod databases;
 mod limits;
 mod pages;
 mod secrets;

@@ -7,10 +7,10 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
 /// Lines of the block for nodes that fetch pages for each other.
-const PAGES: &str = "pages on; receipt_timeout 30s;";
+pub(super) const PAGES: &str = "pages on; receipt_timeout 30s;";
 
 /// Returns the names of the keys that match a pattern.
-fn keys(redis: &Redis, pattern: &str) -> Vec<String> {
+pub(super) fn keys(redis: &Redis, pattern: &str) -> Vec<String> {
     let reply = redis.send(&["KEYS", pattern]);
     reply.split("\r\n").filter(|line| line.starts_with("myriad:")).map(str::to_owned).collect()
 }

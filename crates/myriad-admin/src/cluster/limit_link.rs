@@ -65,7 +65,7 @@ impl LimitConnections {
     /// Publishes messages until no limits are shared.
     async fn send(&self, mut connection: MultiplexedConnection) -> Result<(), LinkError> {
         let limits = &self.sharing.limits;
-        let channel = KeyNames::limits_channel(&self.options.name);
+        let channel = KeyNames::limits_channel(&self.options.name, &self.server);
         let mut ticks = interval(Duration::from_millis(INTERVAL_MS));
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         while limits.has_zones() {

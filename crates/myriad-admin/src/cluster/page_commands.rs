@@ -77,15 +77,11 @@ pub(super) struct PageConnection {
     pub connection: MultiplexedConnection,
     /// Prefix of the cluster's keys.
     pub prefix: String,
+    /// Channel on which released leases are published: the name of the page, and `+` if it was stored, otherwise `-`.
+    pub channel: String,
 }
 
 impl PageConnection {
-    /// Returns the name of the channel on which released leases are published: the name of the page, and `+` if it was
-    /// stored, otherwise `-`.
-    pub(super) fn channel(prefix: &str) -> String {
-        format!("{prefix}fetched")
-    }
-
     /// Returns the names of the page with this name.
     pub(super) fn names(&self, name: &str) -> PageNames {
         let prefix = &self.prefix;
@@ -136,7 +132,7 @@ impl PageConnection {
     ) -> Result<bool, LinkError> {
         let mut store = cmd("EVAL");
         store.arg(STORE).arg(2).arg(&names.page).arg(&names.lease).arg(token).arg(record);
-        store.arg(lifetime.as_millis() as u64).arg(Self::channel(&self.prefix)).arg(&names.name);
+        store.arg(lifetime.as_millis() as u64).arg(&self.channel).arg(&names.name);
         Ok(store.query_async(&mut self.connection.clone()).await?)
     }
 
@@ -147,7 +143,7 @@ impl PageConnection {
     pub(super) async fn release(&self, names: &PageNames, token: &str) -> Result<(), LinkError> {
         let mut release = cmd("EVAL");
         release.arg(RELEASE).arg(1).arg(&names.lease).arg(token);
-        release.arg(Self::channel(&self.prefix)).arg(&names.name);
+        release.arg(&self.channel).arg(&names.name);
         release.exec_async(&mut self.connection.clone()).await?;
         Ok(())
     }

@@ -70,8 +70,14 @@ impl KeyNames {
     }
 
     /// Returns the name of the channel on which nodes publish their use of limits.
-    pub(super) fn limits_channel(cluster: &str) -> String {
-        format!("{}limits", Self::prefix(cluster))
+    pub(super) fn limits_channel(cluster: &str, server: &ServerUrl) -> String {
+        Self::channel(cluster, "limits", server)
+    }
+
+    /// Returns the name of a channel. It has the number of the database, because channels, unlike keys, do not belong to
+    /// one: clusters with the same name may use several databases of a server.
+    fn channel(cluster: &str, name: &str, server: &ServerUrl) -> String {
+        format!("{}{name}:{}", Self::prefix(cluster), server.database)
     }
 
     fn purges(&self) -> String {
@@ -147,9 +153,10 @@ pub(super) async fn connect_pages(
     server: &ServerUrl,
 ) -> Result<(PageConnection, PubSub), LinkError> {
     let prefix = KeyNames::prefix(&options.name);
+    let channel = KeyNames::channel(&options.name, "fetched", server);
     let connection = open_with(options, server, page_commands::REPLY_TIMEOUT).await?;
-    let released = subscribe(options, server, PageConnection::channel(&prefix)).await?;
-    Ok((PageConnection { connection, prefix }, released))
+    let released = subscribe(options, server, &channel).await?;
+    Ok((PageConnection { connection, prefix, channel }, released))
 }
 
 /// Opens the connection for messages about limits, and subscribes to those of all nodes.
@@ -158,16 +165,12 @@ pub(super) async fn connect_limits(
     server: &ServerUrl,
 ) -> Result<(MultiplexedConnection, PubSub), LinkError> {
     let connection = open_with(options, server, page_commands::REPLY_TIMEOUT).await?;
-    let messages = subscribe(options, server, KeyNames::limits_channel(&options.name)).await?;
+    let messages = subscribe(options, server, &KeyNames::limits_channel(&options.name, server)).await?;
     Ok((connection, messages))
 }
 
 /// Opens a connection, and subscribes to a channel.
-async fn subscribe(
-    options: &ClusterOptions,
-    server: &ServerUrl,
-    channel: String,
-) -> Result<PubSub, LinkError> {
+async fn subscribe(options: &ClusterOptions, server: &ServerUrl, channel: &str) -> Result<PubSub, LinkError> {
     let client = client(options, server)?;
     let subscribing = async {
         let mut messages = client.get_async_pubsub().await?;
