@@ -3,12 +3,13 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use myriad_script::Template;
 
 use super::access::{AccessSettings, Satisfy};
 use super::auth_basic::{self, AuthBasicSettings, PasswordVerifier};
-use super::limit_zone::{LimitBlock, LimitKind, LimitZoneConf, SharedLimitZone, ZoneTables};
+use super::limit_zone::{LimitBlock, LimitKind, LimitZoneConf, SharedLimitZone, ZoneTables, limit_zones};
 use super::{access, auth_request, limit_conn, limit_req, more_input_headers};
 use myriad_exchange::exchange::{AccessGate, Check};
 use myriad_exchange::runtime::{LimitZoneCounts, SettingsCompiler};
@@ -31,9 +32,11 @@ impl PersistentCheckState {
     }
 
     /// Returns those of the limit zones of the active configuration whose limits apply to a cluster (`cluster=on`).
-    pub fn shared_zones(&self, zones: &[LimitZoneConf]) -> Vec<SharedLimitZone> {
-        let mut shared = self.requests.shared(zones, LimitBlock::Http);
-        shared.append(&mut self.connections.shared(zones, LimitBlock::Http));
+    pub fn shared_zones(&self, http: &HttpConf) -> Vec<SharedLimitZone> {
+        let (zones, bursts) = (limit_zones(http), limit_req::max_bursts(http));
+        let max_burst = |zone: &LimitZoneConf| bursts.get(&*zone.name).copied().unwrap_or(0);
+        let mut shared = self.requests.shared(zones, LimitBlock::Http, max_burst);
+        shared.append(&mut self.connections.shared(zones, LimitBlock::Http, |_| 0));
         shared
     }
 }

@@ -43,7 +43,7 @@ pub use client_authentication::identifies_client;
 pub use compile::{GateBuilder, PersistentCheckState};
 pub use limit_response::LimitResponse;
 pub use limit_zone::{
-    KeyUsage, LimitBlock, LimitKind, LimitTable, LimitZone, LimitZoneConf, PeerUsage, SharedLimitZone,
-    UsageTable, ZoneTables, limit_zones,
+    KeyUsage, LimitBlock, LimitKind, LimitTable, LimitZone, LimitZoneConf, MAX_SHARED_KEY, PeerUsage,
+    RequestRate, SharedLimitZone, UsageTable, ZoneTables, limit_zones,
 };
 pub use run::begin;

@@ -38,10 +38,18 @@ const MAX_PEERS: usize = MAX_ACKNOWLEDGEMENTS - MAX_CANDIDATES;
 /// Maximum number of process lifetimes that have not acknowledged a message of this node.
 const MAX_CANDIDATES: usize = 64;
 
-/// Number of the process lifetime of another node, which a node assigns to distinguish the numbers of its peers. No number
-/// is used twice.
+/// Number of the process lifetime of another node, which distinguishes its numbers from those of other peers. A peer that
+/// was silent for a while has the same number as before, so that its connections are not counted twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct PeerNumber(pub u32);
+pub struct PeerNumber(pub u64);
+
+impl PeerNumber {
+    /// Returns the number of a process lifetime: a part of its identity, which is random.
+    fn of(start: StartId) -> Self {
+        let StartId([first @ .., _, _, _, _, _, _, _, _]) = start;
+        Self(u64::from_be_bytes(first))
+    }
+}
 
 /// Result of [`LimitExchange::receive`].
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,7 +76,6 @@ pub struct LimitExchange {
     sent: VecDeque<(u64, ClockMs)>,
     /// Process lifetimes that have acknowledged a recent message in the last [`FRESH_MS`].
     peers: HashMap<StartId, Peer>,
-    last_peer: u32,
     /// Process lifetimes that have not acknowledged a recent message, which are acknowledged so that they can; newest last.
     candidates: VecDeque<Acknowledgement>,
     /// Time of the next message with acknowledgements.
@@ -77,7 +84,6 @@ pub struct LimitExchange {
 
 #[derive(Debug)]
 struct Peer {
-    number: PeerNumber,
     /// Largest sequence number that was received.
     sequence: u64,
     /// Time at which the last message was received that acknowledges a recent one.
@@ -95,7 +101,6 @@ impl LimitExchange {
             sequence: 0,
             sent: VecDeque::new(),
             peers: HashMap::new(),
-            last_peer: 0,
             candidates: VecDeque::new(),
             heartbeat_at: 0,
         }
@@ -107,8 +112,8 @@ impl LimitExchange {
     }
 
     /// Returns the message with these numbers; `None` if there are none and no heartbeat is due, or if the operating system
-    /// has no random numbers. If they do not fit into
-    /// one message, those with the largest numbers are sent. To be called at most once per [`INTERVAL_MS`].
+    /// has no random numbers. If they do not fit into one message, closed connections and the largest numbers are sent. To
+    /// be called at most once per [`INTERVAL_MS`].
     pub fn message(&mut self, zones: Vec<ZoneUsage>, now: ClockMs) -> Option<Vec<u8>> {
         if zones.iter().all(|zone| zone.keys.is_empty()) && !self.is_heartbeat_due(now) {
             return None;
@@ -159,7 +164,7 @@ impl LimitExchange {
             if is_fresh {
                 peer.proven_at = now;
             }
-            return Ok(LimitReception::Usage(peer.number, zones));
+            return Ok(LimitReception::Usage(PeerNumber::of(start), zones));
         }
         // The sender needs an acknowledgement before it uses the numbers of this node.
         self.heartbeat_at = self.heartbeat_at.min(now);
@@ -167,11 +172,9 @@ impl LimitExchange {
             self.add_candidate(Acknowledgement { start, sequence });
             return Ok(LimitReception::NotFresh);
         }
-        self.last_peer = self.last_peer.wrapping_add(1);
-        let number = PeerNumber(self.last_peer);
         self.candidates.retain(|candidate| candidate.start != start);
-        self.peers.insert(start, Peer { number, sequence, proven_at: now });
-        Ok(LimitReception::Usage(number, zones))
+        self.peers.insert(start, Peer { sequence, proven_at: now });
+        Ok(LimitReception::Usage(PeerNumber::of(start), zones))
     }
 
     /// Returns the number of process lifetimes from which numbers are accepted.
@@ -201,7 +204,8 @@ impl LimitExchange {
     }
 }
 
-/// Returns the keys with the largest numbers that fit into `room` bytes. Keys of more than [`MAX_LIMIT_KEY`] bytes
+/// Returns the keys that fit into `room` bytes: first those whose connections are closed (number 0), which use at most half
+/// of it if there are others, then those with the largest numbers. Keys of more than [`MAX_LIMIT_KEY`] bytes
 /// are left out, and zones beyond [`MAX_LIMIT_ZONES`].
 fn largest(zones: Vec<ZoneUsage>, mut room: usize) -> Vec<ZoneUsage> {
     let length = |zone: &ZoneUsage| -> usize {
@@ -219,13 +223,14 @@ fn largest(zones: Vec<ZoneUsage>, mut room: usize) -> Vec<ZoneUsage> {
         keys.extend(zone.keys.drain(..).map(|(key, number)| (number, index, key)));
     }
     keys.retain(|(_, _, key)| key.len() <= MAX_LIMIT_KEY);
-    keys.sort_unstable_by_key(|(number, ..)| Reverse(*number));
+    keys.sort_unstable_by_key(|(number, ..)| (*number > 0, Reverse(*number)));
+    let for_others = if keys.iter().any(|(number, ..)| *number > 0) { room / 2 } else { 0 };
     for (number, index, key) in keys {
-        match room.checked_sub(LimitRecord::key_len(&key)) {
-            None => break,
-            Some(rest) => room = rest,
+        let reserved = if number == 0 { for_others } else { 0 };
+        if let Some(rest) = room.checked_sub(LimitRecord::key_len(&key)).filter(|rest| *rest >= reserved) {
+            room = rest;
+            zones[index].keys.push((key, number));
         }
-        zones[index].keys.push((key, number));
     }
     zones.retain(|zone| !zone.keys.is_empty());
     zones

@@ -7,17 +7,24 @@ use myriad_base::bounded::Lru;
 use myriad_net::clock::now_ms;
 use parking_lot::Mutex;
 
-use crate::limit_zone::{KeyUsage, LimitTable, MAX_REPORTED_KEYS, PeerUsage, UsageTable, weight};
+use crate::limit_zone::{
+    KeyUsage, LimitKind, LimitTable, MAX_REPORTED_KEYS, MAX_SHARED_KEY, PeerUsage, RequestRate, UsageTable,
+    weight,
+};
 
 /// Memory per entry of a zone's table in addition to the key, in bytes. Chosen so that an entry with an IPv4 address
 /// takes 64 bytes, as in the manual of nginx.
 const OVERHEAD: usize = 36;
 
 /// Memory for the number of one peer, in bytes.
-const PEER_OVERHEAD: usize = 16;
+const PEER_OVERHEAD: usize = 24;
 
 /// Time for which the number of a peer applies, in milliseconds. Peers repeat their numbers each second.
 const PEER_LIFETIME_MS: u64 = 3000;
+
+/// Maximum number of expired numbers of peers that a report removes. The others use only memory that is free, and do not
+/// apply.
+const MAX_REMOVED: usize = 1000;
 
 /// Numbers of concurrent requests (in `stream`: sessions) by key: the table of a `limit_conn` zone, shared by all
 /// workers.
@@ -38,7 +45,7 @@ struct ConnectionState {
 
 /// Number of concurrent requests of a key on a peer.
 struct PeerCount {
-    peer: u32,
+    peer: u64,
     count: u32,
     /// Time after which the number does not apply, in milliseconds of the process clock.
     expires_at: u64,
@@ -47,9 +54,9 @@ struct PeerCount {
 /// Changes of numbers since the last report to the cluster.
 #[derive(Default)]
 struct ConnectionChanges {
-    /// Keys whose number may have changed.
+    /// Keys whose number may have changed. Changes beyond [`MAX_REPORTED_KEYS`], and those by a resize, are missing.
     keys: HashSet<Box<[u8]>>,
-    /// Numbers that were reported and are not 0.
+    /// Numbers that were reported and are not 0, corrected by each report of all numbers.
     reported: HashMap<Box<[u8]>, u16>,
 }
 
@@ -68,6 +75,10 @@ impl LimitTable for ConnectionTable {
             changes: None,
         };
         Self { state: Mutex::new(state) }
+    }
+
+    fn has_kind(kind: LimitKind) -> bool {
+        kind == LimitKind::Connections
     }
 
     /// Sets the maximum size of the table in bytes. Requests whose keys are evicted are no longer counted.
@@ -131,6 +142,7 @@ impl ConnectionState {
     fn note_change(&mut self, key: &[u8]) {
         if let Some(ConnectionChanges { keys, .. }) = &mut self.changes
             && keys.len() < MAX_REPORTED_KEYS
+            && key.len() <= MAX_SHARED_KEY
             && !keys.contains(key)
         {
             keys.insert(key.into());
@@ -139,7 +151,7 @@ impl ConnectionState {
 
     /// Sets the number of a peer; 0 removes it.
     fn set_peer_count(&mut self, usage: PeerUsage<'_>, now: u64) {
-        let PeerUsage { peer, key, number } = usage;
+        let PeerUsage { peer, key, number, .. } = usage;
         let mut counts = self.peers.remove(key).unwrap_or_default();
         counts.retain(|count| count.peer != peer && count.applies(now));
         if number > 0 {
@@ -150,6 +162,59 @@ impl ConnectionState {
             let weight = weight(key, OVERHEAD + PEER_OVERHEAD * counts.len());
             self.peers.insert(key.into(), counts, weight);
         }
+    }
+}
+
+impl ConnectionChanges {
+    /// Returns the numbers that have changed since the last report.
+    fn take_changed(&mut self, counts: &Lru<Box<[u8]>, u16>) -> Vec<KeyUsage> {
+        let Self { keys, reported } = self;
+        let mut usage = Vec::new();
+        for key in keys.drain() {
+            match counts.get(&*key) {
+                None => {
+                    if reported.remove(&*key).is_some() {
+                        usage.push((key, 0));
+                    }
+                }
+                Some(count) if reported.get(&*key) == Some(count) => {}
+                Some(&count) if reported.len() < MAX_REPORTED_KEYS || reported.contains_key(&*key) => {
+                    usage.push((key.clone(), u32::from(count)));
+                    reported.insert(key, count);
+                }
+                Some(_) => {}
+            }
+        }
+        usage
+    }
+
+    /// Returns all numbers, and 0 for each reported key without requests. Includes the changes that were not noted, and
+    /// requests that were counted before the zone was shared.
+    fn take_all(&mut self, counts: &Lru<Box<[u8]>, u16>) -> Vec<KeyUsage> {
+        let Self { keys, reported } = self;
+        keys.clear();
+        let mut usage = Vec::new();
+        reported.retain(|key, number| {
+            let count = counts.get(&**key);
+            match count {
+                Some(count) => *number = *count,
+                None => usage.push((key.clone(), 0)),
+            }
+            count.is_some()
+        });
+        // All keys in `reported` are in `counts`.
+        if counts.len() > reported.len() {
+            for (key, count) in counts.iter().filter(|(key, _)| key.len() <= MAX_SHARED_KEY) {
+                if reported.len() >= MAX_REPORTED_KEYS {
+                    break;
+                }
+                if !reported.contains_key(key) {
+                    reported.insert(key.clone(), *count);
+                }
+            }
+        }
+        usage.extend(reported.iter().map(|(key, count)| (key.clone(), u32::from(*count))));
+        usage
     }
 }
 
@@ -173,34 +238,20 @@ impl UsageTable for ConnectionTable {
     fn take_usage(&self, repeats: bool) -> Vec<KeyUsage> {
         let mut state = self.state.lock();
         let ConnectionState { counts, changes, peers, .. } = &mut *state;
-        let Some(ConnectionChanges { keys, reported }) = changes else { return Vec::new() };
-        let mut usage = Vec::new();
-        for key in keys.drain() {
-            match counts.get(&*key) {
-                None => {
-                    if reported.remove(&*key).is_some() {
-                        usage.push((key, 0));
-                    }
-                }
-                Some(count) if reported.get(&*key) == Some(count) => {}
-                Some(&count) if reported.len() < MAX_REPORTED_KEYS || reported.contains_key(&*key) => {
-                    if !repeats {
-                        usage.push((key.clone(), u32::from(count)));
-                    }
-                    reported.insert(key, count);
-                }
-                Some(_) => {}
+        let Some(changes) = changes else { return Vec::new() };
+        if !repeats {
+            return changes.take_changed(counts);
+        }
+        let now = now_ms();
+        for _ in 0..MAX_REMOVED {
+            if !peers.remove_oldest_if(|counts| !counts.iter().any(|count| count.applies(now))) {
+                break;
             }
         }
-        if repeats {
-            usage.extend(reported.iter().map(|(key, count)| (key.clone(), u32::from(*count))));
-            let now = now_ms();
-            while peers.remove_oldest_if(|counts| !counts.iter().any(|count| count.applies(now))) {}
-        }
-        usage
+        changes.take_all(counts)
     }
 
-    fn add_usage(&self, usage: PeerUsage<'_>, _: u64, now: u64) {
+    fn add_usage(&self, usage: PeerUsage<'_>, _: RequestRate, now: u64) {
         self.state.lock().set_peer_count(usage, now);
     }
 }
@@ -271,10 +322,14 @@ mod tests {
         assert_eq!(table.state.lock().counts.len(), 0);
     }
 
+    fn usage(peer: u64, key: &[u8], number: u32) -> PeerUsage<'_> {
+        PeerUsage { peer, peers: 1, key, number }
+    }
+
     /// Reports the numbers of one node to another as peer `peer`.
-    fn report(from: &ConnectionTable, peer: u32, to: &ConnectionTable, repeats: bool, now: u64) {
+    fn report(from: &ConnectionTable, peer: u64, to: &ConnectionTable, repeats: bool, now: u64) {
         for (key, number) in from.take_usage(repeats) {
-            to.add_usage(PeerUsage { peer, key: &key, number }, 0, now);
+            to.add_usage(usage(peer, &key, number), RequestRate::default(), now);
         }
     }
 
@@ -328,7 +383,7 @@ mod tests {
     fn numbers_of_peers_use_only_free_memory() {
         let table = shared(1024);
         for key in 0..100u32 {
-            table.add_usage(PeerUsage { peer: 1, key: &key.to_be_bytes(), number: 1 }, 0, 1000);
+            table.add_usage(usage(1, &key.to_be_bytes(), 1), RequestRate::default(), 1000);
         }
         let state = table.state.lock();
         assert!(state.peers.weight() <= 1024 && state.peers.len() > 4);
@@ -339,6 +394,77 @@ mod tests {
         assert_eq!(table.state.lock().peers.len(), 0);
         drop(held);
         table.set_shared(false);
+        assert!(table.take_usage(true).is_empty());
+    }
+    /// Returns true if a peer, which has received reports of `a`, admits a request of a key with a limit of 1.
+    fn peer_admits(peer: &Arc<ConnectionTable>, key: &[u8]) -> bool {
+        peer.try_count_at(key, 1, || 1000).is_some()
+    }
+
+    #[test]
+    fn request_that_completes_among_many_changes_is_reported_with_all_numbers() {
+        let (a, b) = (shared(1 << 23), shared(1 << 23));
+        let held = a.try_count_at(b"k", 1, || 1000).expect("the first");
+        report(&a, 1, &b, false, 1000);
+        assert!(!peer_admits(&b, b"k"));
+        for key in 0..MAX_REPORTED_KEYS as u32 {
+            drop(a.try_count_at(&key.to_be_bytes(), 1, || 1000).expect("room"));
+        }
+        drop(held);
+        report(&a, 1, &b, false, 1000);
+        assert!(!peer_admits(&b, b"k"), "the change was not noted");
+        report(&a, 1, &b, true, 1000);
+        assert!(peer_admits(&b, b"k"));
+        assert!(a.take_usage(true).is_empty());
+    }
+
+    #[test]
+    fn request_whose_key_a_resize_evicts_is_reported_as_completed() {
+        let (a, b) = (shared(1 << 20), shared(1 << 20));
+        let held = a.try_count_at(b"k", 1, || 1000).expect("the first");
+        report(&a, 1, &b, false, 1000);
+        a.resize(0);
+        drop(held);
+        report(&a, 1, &b, true, 1000);
+        assert!(peer_admits(&b, b"k"));
+    }
+
+    #[test]
+    fn requests_in_progress_are_reported_after_their_zone_becomes_shared() {
+        let (a, b) = (Arc::new(ConnectionTable::new(1 << 20)), shared(1 << 20));
+        let held = [b"k", b"l"].map(|key| a.try_count_at(key, 1, || 1000).expect("the first"));
+        a.set_shared(true);
+        report(&a, 1, &b, true, 1000);
+        assert!(!peer_admits(&b, b"k") && !peer_admits(&b, b"l"));
+        drop(held);
+        report(&a, 1, &b, false, 1000);
+        assert!(peer_admits(&b, b"k") && peer_admits(&b, b"l"));
+    }
+
+    #[test]
+    fn expired_numbers_are_removed_in_steps() {
+        let table = shared(1 << 23);
+        for key in 0..3 * MAX_REMOVED as u32 {
+            table.add_usage(usage(1, &key.to_be_bytes(), 1), RequestRate::default(), 1000);
+        }
+        for left in [2, 1, 0] {
+            table.take_usage(true);
+            assert_eq!(table.state.lock().peers.len(), left * MAX_REMOVED);
+        }
+    }
+
+    #[test]
+    fn keys_of_a_report_are_limited() {
+        let table = shared(1 << 23);
+        let held: Vec<_> = (0..2 * MAX_REPORTED_KEYS as u32)
+            .map(|key| table.try_count_at(&key.to_be_bytes(), 1, || 1000).expect("room"))
+            .collect();
+        let _long = table.try_count_at(&[0; MAX_SHARED_KEY + 1], 1, || 1000).expect("room");
+        assert_eq!(table.take_usage(false).len(), MAX_REPORTED_KEYS);
+        assert_eq!(table.take_usage(true).len(), MAX_REPORTED_KEYS);
+        drop(held);
+        let numbers = table.take_usage(true);
+        assert!(numbers.len() == MAX_REPORTED_KEYS && numbers.iter().all(|(_, number)| *number == 0));
         assert!(table.take_usage(true).is_empty());
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use myriad_conf::model::HttpConf;
 use myriad_conf::settings::Settings;
 use myriad_log::LogLevel;
 
@@ -36,7 +37,6 @@ pub(crate) fn check(settings: &Settings, zones: &RequestZones, origin_only: bool
     let limits =
         settings.limits.iter().filter(|limit| limit.origin_only == origin_only).filter_map(|limit| {
             let (zone, rate) = zones.0.get(&*limit.zone)?;
-            zone.table.note_burst(limit.burst);
             Some((Arc::clone(zone), Limit { rate: *rate, burst: limit.burst, delay: limit.delay }))
         });
     let limits: Vec<_> = limits.collect();
@@ -44,6 +44,18 @@ pub(crate) fn check(settings: &Settings, zones: &RequestZones, origin_only: bool
     (!limits.is_empty()).then(|| {
         Box::new(LimitReq { limits, answer, origin_only, delay_level: less_severe(answer.level) }) as _
     })
+}
+
+/// Returns the largest burst of the limits of each zone, in thousandths of a request, by the name of the zone.
+pub(crate) fn max_bursts(http: &HttpConf) -> HashMap<&str, u64> {
+    let levels = http.levels().into_iter();
+    let limits = levels.flat_map(|settings| &settings.feature::<RequestLimitSettings>().limits);
+    let mut bursts = HashMap::new();
+    for limit in limits {
+        let burst = bursts.entry(limit.zone.as_str()).or_default();
+        *burst = limit.burst.max(*burst);
+    }
+    bursts
 }
 
 /// Returns the log level of a delay: one below that of a rejection, at lowest `info`, as in nginx.

@@ -8,7 +8,7 @@ mod settings;
 mod table;
 mod variables;
 
-pub(super) use compile::{RequestZones, check};
+pub(super) use compile::{RequestZones, check, max_bursts};
 use myriad_exchange::feature::Feature;
 pub(super) use table::RequestTable;
 

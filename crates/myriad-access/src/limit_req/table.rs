@@ -4,7 +4,10 @@ use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
 use super::bucket::{Bucket, REQUEST, wait_ms};
-use crate::limit_zone::{KeyUsage, LimitTable, MAX_REPORTED_KEYS, PeerUsage, UsageTable, weight};
+use crate::limit_zone::{
+    KeyUsage, LimitKind, LimitTable, MAX_REPORTED_KEYS, MAX_SHARED_KEY, PeerUsage, RequestRate, UsageTable,
+    weight,
+};
 
 /// Memory per entry of a zone's table in addition to the key, in bytes. Chosen so that an entry with an IPv4 address
 /// takes 128 bytes, as in the manual of nginx.
@@ -19,8 +22,6 @@ struct RequestState {
     buckets: Lru<Box<[u8]>, KeyBucket>,
     /// Keys with requests that were not reported to the cluster; `None` if the zone is not shared.
     unreported: Option<Vec<Box<[u8]>>>,
-    /// Largest burst of the limits that use the zone, in thousandths of a request.
-    max_burst: u64,
 }
 
 /// Bucket of a key, with the requests of this node that were not reported to the cluster.
@@ -54,8 +55,11 @@ pub(super) enum LimitOutcome {
 
 impl LimitTable for RequestTable {
     fn new(bytes: u64) -> Self {
-        let state = RequestState { buckets: Lru::new(bytes), unreported: None, max_burst: 0 };
-        Self { state: Mutex::new(state) }
+        Self { state: Mutex::new(RequestState { buckets: Lru::new(bytes), unreported: None }) }
+    }
+
+    fn has_kind(kind: LimitKind) -> bool {
+        matches!(kind, LimitKind::Requests { .. })
     }
 
     fn resize(&self, bytes: u64) {
@@ -64,12 +68,6 @@ impl LimitTable for RequestTable {
 }
 
 impl RequestTable {
-    /// Notes the burst of a limit that uses the zone, in thousandths of a request.
-    pub(super) fn note_burst(&self, burst: u64) {
-        let mut state = self.state.lock();
-        state.max_burst = state.max_burst.max(burst);
-    }
-
     /// Checks a limit without counting the request: a key without a bucket has no excess. With several limits, the
     /// request is counted only after all of them have admitted it. `now` is in milliseconds.
     pub(super) fn check(&self, key: &[u8], limit: Limit, now: u64) -> LimitOutcome {
@@ -124,9 +122,11 @@ impl RequestState {
         self.buckets.insert(key.into(), KeyBucket { bucket, unreported: 0 }, weight(key, OVERHEAD))
     }
 
-    /// Notes a counted request for the next report, if the zone is shared.
+    /// Notes a counted request for the next report, if the zone is shared and the key is not too long for a message.
     fn note_request(&mut self, key: &[u8]) {
-        let Some(unreported) = &mut self.unreported else { return };
+        let Some(unreported) = self.unreported.as_mut().filter(|_| key.len() <= MAX_SHARED_KEY) else {
+            return;
+        };
         let Some(known) = self.buckets.get_mut(key) else { return };
         if known.unreported == 0 {
             if unreported.len() >= MAX_REPORTED_KEYS {
@@ -140,7 +140,8 @@ impl RequestState {
 
 /// Requests of peers fill the same buckets as those of this node, and leak from there at the same rate. If nodes admit
 /// requests at the same time, the excess becomes larger than the burst, and the next request is admitted later. The
-/// excess that peers cause is bounded, so that a peer with a larger rate does not block a client for long.
+/// excess that peers cause is bounded ([`max_excess`]), so that a peer with a larger rate does not block a client for
+/// long.
 impl UsageTable for RequestTable {
     fn set_shared(&self, is_shared: bool) {
         let mut state = self.state.lock();
@@ -167,13 +168,14 @@ impl UsageTable for RequestTable {
         numbers.collect()
     }
 
-    fn add_usage(&self, usage: PeerUsage<'_>, rate: u64, now: u64) {
-        let PeerUsage { key, number, .. } = usage;
+    fn add_usage(&self, usage: PeerUsage<'_>, limits: RequestRate, now: u64) {
+        let PeerUsage { key, number, peers, .. } = usage;
         if number == 0 {
             return;
         }
+        let RequestRate { rate, .. } = limits;
+        let max_excess = max_excess(limits, peers);
         let mut state = self.state.lock();
-        let max_excess = state.max_burst.saturating_mul(2).saturating_add(rate).saturating_add(2 * REQUEST);
         if let Some(known) = state.buckets.get_mut(key) {
             known.bucket.add_requests(number, max_excess, rate, now);
             return;
@@ -184,6 +186,14 @@ impl UsageTable for RequestTable {
         // Without room for the key, its requests on this node are rejected in any case.
         state.insert(key, bucket, rate, now);
     }
+}
+
+/// Returns the maximum excess that nodes with the same limits cause together: each of them admits at most a burst and a
+/// first request before it receives the numbers of the others, which may take a second.
+fn max_excess(limits: RequestRate, peers: usize) -> u64 {
+    let RequestRate { rate, max_burst } = limits;
+    let of_one_node = max_burst.saturating_add(REQUEST).saturating_add(rate);
+    of_one_node.saturating_mul((peers as u64).saturating_add(1))
 }
 
 impl Limit {
@@ -259,7 +269,6 @@ mod tests {
             let tables: Vec<_> = (0..count).map(|_| RequestTable::new(1 << 20)).collect();
             for table in &tables {
                 table.set_shared(true);
-                table.note_burst(BURST);
             }
             Self(tables)
         }
@@ -273,8 +282,9 @@ mod tests {
             for (sender, table) in self.0.iter().enumerate() {
                 for (key, number) in table.take_usage(false) {
                     for (_, other) in self.0.iter().enumerate().filter(|(node, _)| *node != sender) {
-                        let usage = PeerUsage { peer: sender as u32, key: &key, number };
-                        other.add_usage(usage, RATE, now);
+                        let peers = self.0.len() - 1;
+                        let usage = PeerUsage { peer: sender as u64, peers, key: &key, number };
+                        other.add_usage(usage, RequestRate { rate: RATE, max_burst: BURST }, now);
                     }
                 }
             }
@@ -312,6 +322,50 @@ mod tests {
     }
 
     #[test]
+    fn bursts_at_all_nodes_at_the_same_time_delay_later_requests() {
+        for count in [2, 3, 5, 20] {
+            let nodes = Nodes::new(count);
+            let mut admitted = 0;
+            for now in 0..60_000u64 {
+                if now.is_multiple_of(INTERVAL_MS) {
+                    nodes.report(now);
+                }
+                // The client sends a burst to all nodes each second, also while it is rejected.
+                if now % 1000 < 30 {
+                    admitted += (0..count).filter(|node| nodes.is_admitted(*node, now)).count() as u64;
+                }
+            }
+            // Within 100 ms, each node may admit a burst and the rate.
+            let single = RATE * 60 / 1000 + count as u64 * (REQUEST + BURST + RATE / 10) / 1000;
+            assert!(admitted <= single * 11 / 10, "{count} nodes: {admitted} of {single}");
+        }
+    }
+
+    #[test]
+    fn requests_at_all_nodes_at_the_same_time_are_admitted_at_the_rate_of_one_node() {
+        for count in [2, 5, 20] {
+            let nodes = Nodes::new(count);
+            let admit = |period: std::ops::Range<u64>| -> u64 {
+                let mut admitted = 0;
+                for now in period {
+                    if now.is_multiple_of(INTERVAL_MS) {
+                        nodes.report(now);
+                    }
+                    admitted += (0..count).filter(|node| nodes.is_admitted(*node, now)).count() as u64;
+                }
+                admitted
+            };
+            // Until the requests of the first 100 ms have leaked.
+            admit(0..20_000);
+            let (admitted, rate) = (admit(20_000..80_000), RATE * 60 / 1000);
+            assert!(
+                admitted >= rate * 9 / 10 && admitted <= rate * 11 / 10,
+                "{count} nodes: {admitted} of {rate}"
+            );
+        }
+    }
+
+    #[test]
     fn nodes_continue_alone_and_together() {
         let nodes = Nodes::new(2);
         nodes.run(0..1000, |now| now as usize % 2);
@@ -341,26 +395,37 @@ mod tests {
     }
 
     #[test]
+    fn long_keys_are_not_reported() {
+        let table = RequestTable::new(1 << 20);
+        table.set_shared(true);
+        let keys = [MAX_SHARED_KEY, MAX_SHARED_KEY + 1].map(|length| vec![b'k'; length]);
+        for key in &keys {
+            table.count(key, LIMIT, 1_000);
+        }
+        assert_eq!(table.state.lock().unreported.as_ref().map(Vec::len), Some(1));
+        assert_eq!(table.take_usage(false), [(keys[0].as_slice().into(), 1)]);
+    }
+
+    #[test]
     fn requests_of_peers_count_like_those_of_this_node() {
         let (one, other) = (RequestTable::new(1 << 20), RequestTable::new(1 << 20));
-        one.note_burst(4000);
-        other.note_burst(4000);
+        let rate = RequestRate { rate: 1000, max_burst: 4000 };
         let limit = Limit { rate: 1000, burst: 4000, delay: u64::MAX };
         for now in [1_000, 1_000, 1_000, 1_500] {
             one.count(b"a", limit, now);
         }
-        other.add_usage(PeerUsage { peer: 1, key: b"a", number: 3 }, 1000, 1_000);
-        other.add_usage(PeerUsage { peer: 1, key: b"a", number: 1 }, 1000, 1_500);
+        other.add_usage(PeerUsage { peer: 1, peers: 1, key: b"a", number: 3 }, rate, 1_000);
+        other.add_usage(PeerUsage { peer: 1, peers: 1, key: b"a", number: 1 }, rate, 1_500);
         assert_eq!(one.check(b"a", limit, 2_000), other.check(b"a", limit, 2_000));
     }
 
     #[test]
     fn peer_with_a_larger_rate_does_not_block_a_client_for_long() {
         let table = RequestTable::new(1 << 20);
-        table.note_burst(5000);
+        let rate = RequestRate { rate: 1000, max_burst: 5000 };
         let limit = Limit { rate: 1000, burst: 5000, delay: u64::MAX };
         for second in 0..1000 {
-            table.add_usage(PeerUsage { peer: 1, key: b"a", number: 100 }, 1000, second * 1000);
+            table.add_usage(PeerUsage { peer: 1, peers: 1, key: b"a", number: 100 }, rate, second * 1000);
         }
         assert!(matches!(table.check(b"a", limit, 999_000), LimitOutcome::Beyond(_)));
         assert!(matches!(table.check(b"a", limit, 999_000 + 10_000), LimitOutcome::Within(_)));

@@ -18,4 +18,4 @@ pub(crate) use settings::{add_zone, name_and_size, parse_cluster};
 pub(crate) use table::weight;
 pub use table::{LimitTable, LimitZone, ZoneTables};
 pub(crate) use usage::MAX_REPORTED_KEYS;
-pub use usage::{KeyUsage, LimitBlock, PeerUsage, SharedLimitZone, UsageTable};
+pub use usage::{KeyUsage, LimitBlock, MAX_SHARED_KEY, PeerUsage, RequestRate, SharedLimitZone, UsageTable};

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use myriad_log::LogLevel;
 use myriad_script::{EvalError, Template};
 
-use super::settings::LimitZoneConf;
+use super::settings::{LimitKind, LimitZoneConf};
 use super::usage::{LimitBlock, SharedLimitZone, UsageTable};
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::LimitCounts;
@@ -53,6 +53,9 @@ impl<T> LimitZone<T> {
 pub trait LimitTable {
     /// Creates an empty table of at most `bytes` bytes.
     fn new(bytes: u64) -> Self;
+
+    /// Returns true if zones of this kind have tables of this type.
+    fn has_kind(kind: LimitKind) -> bool;
 
     /// Changes the maximum size in bytes; evicts the least recently used entries beyond it.
     fn resize(&self, bytes: u64);
@@ -100,21 +103,28 @@ impl<T: LimitTable> ZoneTables<T> {
     }
 
     /// Adopts the zones of a configuration that has become active: resizes their tables, and removes the tables of
-    /// zones that no longer exist.
+    /// zones that no longer exist, or have another kind.
     pub fn apply_zones(&mut self, zones: &[LimitZoneConf]) {
         self.0.retain(|name, (_, table, _)| {
-            let zone = zones.iter().find(|zone| zone.name == *name);
+            let zone = zones.iter().find(|zone| zone.name == *name && T::has_kind(zone.kind));
             zone.inspect(|zone| table.resize(zone.size)).is_some()
         });
     }
 }
 
-impl<T: UsageTable + 'static> ZoneTables<T> {
+impl<T: LimitTable + UsageTable + 'static> ZoneTables<T> {
     /// Returns those of these zones that have a table here and whose limits apply to a cluster (`cluster=on`).
-    pub fn shared(&self, zones: &[LimitZoneConf], block: LimitBlock) -> Vec<SharedLimitZone> {
-        let shared = zones.iter().filter(|zone| zone.cluster).filter_map(|zone| {
+    /// `max_burst` returns the largest burst of the limits of a zone, in thousandths of a request.
+    pub fn shared(
+        &self,
+        zones: &[LimitZoneConf],
+        block: LimitBlock,
+        max_burst: impl Fn(&LimitZoneConf) -> u64,
+    ) -> Vec<SharedLimitZone> {
+        let shared = zones.iter().filter(|zone| zone.cluster && T::has_kind(zone.kind));
+        let shared = shared.filter_map(|zone| {
             let (_, table, _) = self.0.get(&zone.name)?;
-            Some(SharedLimitZone::new(zone, block, Arc::clone(table) as Arc<dyn UsageTable>))
+            Some(SharedLimitZone::new(zone, block, max_burst(zone), Arc::clone(table) as Arc<dyn UsageTable>))
         });
         shared.collect()
     }

@@ -9,18 +9,33 @@ use super::settings::{LimitKind, LimitZoneConf};
 /// Maximum number of keys of a zone whose use is reported at once. The use of other keys is counted only on this node.
 pub(crate) const MAX_REPORTED_KEYS: usize = 8192;
 
+/// Maximum length of a key whose use is reported, in bytes. The use of longer keys is counted only on this node.
+pub const MAX_SHARED_KEY: usize = 255;
+
 /// Key of a zone with its number: of requests counted since the last report, or of current connections.
 pub type KeyUsage = (Box<[u8]>, u32);
 
 /// Number of a key on a peer, which is another node of the cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct PeerUsage<'a> {
-    /// Number that distinguishes the peer from others; no two process lifetimes have the same one.
-    pub peer: u32,
+    /// Number that distinguishes the process lifetime of the peer from others.
+    pub peer: u64,
+    /// Number of peers whose numbers are used at present.
+    pub peers: usize,
     /// Key of the zone.
     pub key: &'a [u8],
     /// Number of requests since the peer's last report, or of its current connections.
     pub number: u32,
+}
+
+/// Rate and largest burst of the limits of a zone in the active configuration, in thousandths of a request; 0 for
+/// connections.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RequestRate {
+    /// Permitted requests per second.
+    pub rate: u64,
+    /// Largest burst.
+    pub max_burst: u64,
 }
 
 /// Table of a limit zone that can count the use on all nodes of a cluster.
@@ -28,13 +43,13 @@ pub trait UsageTable: Send + Sync {
     /// Starts or stops reporting the use on this node. Stopping forgets the connections of peers.
     fn set_shared(&self, is_shared: bool);
 
-    /// Returns the numbers that have changed since the last call. `repeats` includes the numbers of current connections
-    /// that have not changed.
+    /// Returns the numbers that have changed since the last call. `repeats` includes the numbers of all current
+    /// connections, and corrects those whose change was not reported.
     fn take_usage(&self, repeats: bool) -> Vec<KeyUsage>;
 
-    /// Adds requests of a peer to those of this node, or sets the number of its connections. `rate` is that of the zone in
-    /// thousandths of a request per second, and `now` is in milliseconds.
-    fn add_usage(&self, usage: PeerUsage<'_>, rate: u64, now: u64);
+    /// Adds requests of a peer to those of this node, or sets the number of its connections. `limits` are those of the
+    /// zone, and `now` is in milliseconds.
+    fn add_usage(&self, usage: PeerUsage<'_>, limits: RequestRate, now: u64);
 }
 
 /// Part of the configuration to which a zone belongs. Requests and sessions are counted separately.
@@ -50,14 +65,19 @@ pub enum LimitBlock {
 #[derive(Clone)]
 pub struct SharedLimitZone {
     id: [u8; 16],
-    /// Permitted requests per second, in thousandths of a request; 0 for connections.
-    rate: u64,
+    limits: RequestRate,
     table: Arc<dyn UsageTable>,
 }
 
 impl SharedLimitZone {
-    /// Creates the shared form of the zone `conf` with its table.
-    pub(super) fn new(conf: &LimitZoneConf, block: LimitBlock, table: Arc<dyn UsageTable>) -> Self {
+    /// Creates the shared form of the zone `conf` with its table, and the largest burst of its limits in thousandths of a
+    /// request.
+    pub(super) fn new(
+        conf: &LimitZoneConf,
+        block: LimitBlock,
+        max_burst: u64,
+        table: Arc<dyn UsageTable>,
+    ) -> Self {
         let (kind, rate) = match (conf.kind, block) {
             (LimitKind::Requests { rate }, _) => (0, rate),
             (LimitKind::Connections, LimitBlock::Http) => (1, 0),
@@ -69,13 +89,19 @@ impl SharedLimitZone {
         text.extend_from_slice(conf.key.bytes());
         let hash = digest(&SHA256, &text);
         let id = std::array::from_fn(|index| hash.as_ref()[index]);
-        Self { id, rate, table }
+        Self { id, limits: RequestRate { rate, max_burst }, table }
     }
 
     /// Returns the identity of the zone: a hash of its kind, its name and the text of its key. Zones of two nodes with the
     /// same identity count the same.
     pub fn id(&self) -> [u8; 16] {
         self.id
+    }
+
+    /// Returns the rate and the largest burst of the zone's limits.
+    #[cfg(test)]
+    pub(crate) fn limits(&self) -> RequestRate {
+        self.limits
     }
 
     /// Returns true if both zones have the same table.
@@ -88,8 +114,9 @@ impl SharedLimitZone {
         self.table.set_shared(is_shared);
     }
 
-    /// Returns the numbers that have changed since the last call, at most 8,192. `repeats` includes the numbers of current
-    /// connections that have not changed.
+    /// Returns the numbers that have changed since the last call, of at most 8,192 keys. `repeats` includes the numbers of
+    /// all current connections, and corrects those whose change was not reported; 0 is then returned for at most 8,192
+    /// further keys.
     pub fn take_usage(&self, repeats: bool) -> Vec<KeyUsage> {
         self.table.take_usage(repeats)
     }
@@ -97,6 +124,6 @@ impl SharedLimitZone {
     /// Adds requests of a peer to those of this node, or sets the number of its connections, which applies for
     /// three seconds. `now` is in milliseconds.
     pub fn add_usage(&self, usage: PeerUsage<'_>, now: u64) {
-        self.table.add_usage(usage, self.rate, now);
+        self.table.add_usage(usage, self.limits, now);
     }
 }

@@ -3,13 +3,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 
-use myriad_access::{PeerUsage, SharedLimitZone};
+use myriad_access::{MAX_SHARED_KEY, PeerUsage, SharedLimitZone};
 use myriad_cluster::limits::{LimitExchange, LimitReception};
 use myriad_cluster::node::ClockMs;
-use myriad_cluster::record::{LimitZoneId, RecordError, ZoneUsage};
+use myriad_cluster::record::{LimitZoneId, MAX_LIMIT_KEY, RecordError, ZoneUsage};
 use myriad_net::clock::now_ms;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
+
+const _: () = assert!(MAX_SHARED_KEY == MAX_LIMIT_KEY, "each reported key fits into a message");
 
 /// Limit zones of the cluster. They outlive the node and its connections, which a reload may replace.
 #[derive(Default)]
@@ -86,10 +88,14 @@ impl SharedLimits {
         message: &[u8],
         now: ClockMs,
     ) -> Result<(), RecordError> {
-        let counter = match exchange.lock().receive(message, now) {
+        let (reception, peers) = {
+            let mut exchange = exchange.lock();
+            (exchange.receive(message, now), exchange.peer_count())
+        };
+        let counter = match reception {
             Ok(LimitReception::Own) => return Ok(()),
             Ok(LimitReception::Usage(peer, zones)) => {
-                self.add_usage(peer.0, &zones);
+                self.add_usage(peer.0, peers, &zones);
                 &self.counters.received
             }
             Ok(LimitReception::Repeated | LimitReception::NotFresh) => &self.counters.unused,
@@ -124,13 +130,13 @@ impl SharedLimits {
         usage.filter(|usage| !usage.keys.is_empty()).collect()
     }
 
-    fn add_usage(&self, peer: u32, usage: &[ZoneUsage]) {
+    fn add_usage(&self, peer: u64, peers: usize, usage: &[ZoneUsage]) {
         let zones = self.zones.lock();
         let now = now_ms();
         for ZoneUsage { zone: id, keys } in usage {
             let Some(zone) = zones.iter().find(|zone| zone.id() == id.0) else { continue };
             for (key, number) in keys {
-                zone.add_usage(PeerUsage { peer, key, number: *number }, now);
+                zone.add_usage(PeerUsage { peer, peers, key, number: *number }, now);
             }
             self.counters.keys_received.fetch_add(keys.len() as u64, Relaxed);
         }
@@ -174,8 +180,8 @@ mod tests {
         let mut tables = ZoneTables::<ConnectionTable>::default();
         let zone = tables.zone(&conf, Template::constant(b""));
         let excluded = LimitZoneConf { cluster: false, ..conf.clone() };
-        assert!(tables.shared(&[excluded], LimitBlock::Http).is_empty());
-        let shared = tables.shared(&[conf], LimitBlock::Http);
+        assert!(tables.shared(&[excluded], LimitBlock::Http, |_| 0).is_empty());
+        let shared = tables.shared(&[conf], LimitBlock::Http, |_| 0);
         let name = NodeName::new(&format!("web{number}")).expect("a name");
         let secret = ClusterSecret::new(&NodeName::new("shop").expect("a name"), &[7; 32]).expect("a secret");
         let exchange = Mutex::new(LimitExchange::new(secret, name, StartId([number; 16])));

@@ -160,7 +160,12 @@ impl<K: Hash + Eq, V> Lru<K, V> {
 
     /// Returns the values in unspecified order.
     pub fn values(&self) -> impl Iterator<Item = &V> {
-        self.slots.iter().filter_map(|slot| slot.entry.as_ref()).map(|(_, value)| value)
+        self.iter().map(|(_, value)| value)
+    }
+
+    /// Returns the entries in unspecified order, without marking them as used.
+    pub fn iter(&self) -> impl Iterator<Item = (&K, &V)> {
+        self.slots.iter().filter_map(|slot| slot.entry.as_ref()).map(|(key, value)| (key, value))
     }
 
     fn value_at(&self, at: u32) -> Option<&V> {

@@ -129,10 +129,31 @@ fn nodes_continue_after_a_partition() {
 }
 
 #[test]
+fn peer_that_was_forgotten_has_the_same_number_again() {
+    let (mut a, mut b, mut c) = (exchange(1), exchange(2), exchange(3));
+    introduce(&mut a, &mut b, 1000);
+    introduce(&mut c, &mut b, 1000);
+    let number = |from: &mut LimitExchange, b: &mut LimitExchange, now: ClockMs| {
+        let message = from.message(usage(1), now).expect("a message");
+        match b.receive(&message, now).expect("an authentic message") {
+            LimitReception::Usage(peer, _) => Some(peer),
+            _ => None,
+        }
+    };
+    let first = number(&mut a, &mut b, 1080).expect("a peer");
+    assert_ne!(number(&mut c, &mut b, 1080), Some(first));
+    // The messages of b are lost for longer than they are evidence, while those of a arrive.
+    let now = 1080 + 2 * FRESH_MS;
+    assert_eq!(number(&mut a, &mut b, now), None);
+    assert_eq!(send(&mut b, &mut a, 1, now), Some(1));
+    assert_eq!(number(&mut a, &mut b, now + 80), Some(first));
+}
+
+#[test]
 fn message_has_the_keys_with_the_largest_numbers() {
     let (mut a, mut b) = (exchange(1), exchange(2));
     introduce(&mut a, &mut b, 1000);
-    let keys = |from: u32| (from..from + 10_000).map(|n| (n.to_be_bytes().into(), n)).collect::<Vec<_>>();
+    let keys = |from: u32| (from..from + 10_000).map(|n| (n.to_be_bytes().into(), n + 1)).collect::<Vec<_>>();
     let mut zones = vec![
         ZoneUsage { zone: LimitZoneId([1; 16]), keys: keys(0) },
         ZoneUsage { zone: LimitZoneId([2; 16]), keys: keys(10_000) },
@@ -144,7 +165,30 @@ fn message_has_the_keys_with_the_largest_numbers() {
     assert_eq!(zones.len(), 2);
     let least = zones.iter().flat_map(|zone| &zone.keys).map(|(_, number)| *number).min().unwrap();
     let count: usize = zones.iter().map(|zone| zone.keys.len()).sum();
-    assert_eq!(least as usize, 20_000 - count, "all larger numbers are in the message");
+    assert_eq!(least as usize, 20_001 - count, "all larger numbers are in the message");
+}
+
+#[test]
+fn closed_connections_are_sent_first_and_leave_room_for_others() {
+    let (mut a, mut b) = (exchange(1), exchange(2));
+    introduce(&mut a, &mut b, 1000);
+    let mut numbers = |closed: u32, open: u32, now: ClockMs| -> (usize, usize) {
+        let keys = (0..closed + open).map(|key| (key.to_be_bytes().into(), u32::from(key >= closed) * 5));
+        let zones = vec![ZoneUsage { zone: LimitZoneId([1; 16]), keys: keys.collect() }];
+        let message = a.message(zones, now).expect("a message");
+        assert!(message.len() <= MAX_LIMIT_BYTES);
+        let Ok(LimitReception::Usage(_, zones)) = b.receive(&message, now) else { panic!("not used") };
+        let closed = zones[0].keys.iter().filter(|(_, number)| *number == 0).count();
+        (closed, zones[0].keys.len() - closed)
+    };
+    let (closed, open) = numbers(1000, 20_000, 1080);
+    assert!(closed == 1000 && open > 8000, "{closed} and {open}");
+    let (closed, open) = numbers(20_000, 20_000, 1160);
+    assert!(closed > 4000 && open > 4000, "{closed} and {open}");
+    let (closed, open) = numbers(20_000, 1000, 1240);
+    assert!(closed > 4000 && open == 1000, "{closed} and {open}");
+    let (closed, open) = numbers(20_000, 0, 1320);
+    assert!(closed > 8000 && open == 0, "{closed} and {open}");
 }
 
 #[test]

@@ -26,7 +26,7 @@ impl LimitTables {
 
     /// Returns the zones of a `stream` block whose limits apply to all nodes of a cluster together.
     pub(crate) fn shared(&self, stream: Option<&HttpConf>) -> Vec<SharedLimitZone> {
-        self.0.shared(stream.map_or(&[], limit_zones), LimitBlock::Stream)
+        self.0.shared(stream.map_or(&[], limit_zones), LimitBlock::Stream, |_| 0)
     }
 }
 

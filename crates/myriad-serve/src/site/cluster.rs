@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use myriad_access::limit_zones;
 use myriad_admin::cluster::{ClusterOptions, ClusterSettings, PreparedCluster, RunningCluster};
 use myriad_conf::Model;
 use myriad_exchange::runtime::Runtime;
@@ -97,7 +96,7 @@ impl ClusterHandle {
     /// called after [`Self::start`] and [`Self::apply`].
     pub(super) fn share_limits(&self, model: &Model, retained: &RetainedState) {
         let http = model.http.as_ref();
-        let mut zones = retained.gate.shared_zones(http.map_or(&[], limit_zones));
+        let mut zones = http.map(|http| retained.gate.shared_zones(http)).unwrap_or_default();
         zones.append(&mut retained.stream.shared_limit_zones(model));
         self.0.share_limits(zones);
     }
