@@ -7,7 +7,8 @@
 //! - [`limits`] exchanges the use of limits between nodes, so that a limit applies to all nodes together.
 //!
 //! The reasons of the protocol are in docs/decisions/120-cluster-purge-log.md, those of `gate` in
-//! 124-pages-of-a-cluster.md, and those of `limits` in 125-limits-of-a-cluster.md.
+//! 124-pages-of-a-cluster.md, those of `limits` in 125-limits-of-a-cluster.md, and those of the encrypted records in
+//! 126-secrets-of-a-cluster.md.
 
 #![forbid(unsafe_code)]
 

@@ -19,6 +19,7 @@ mod fields;
 mod identity;
 mod limits;
 mod member;
+mod order_lease;
 mod page;
 mod purges;
 mod receipt;
@@ -38,6 +39,7 @@ pub use limits::{
     MAX_LIMIT_ZONES, ZoneUsage,
 };
 pub use member::{MemberRecord, MemberState};
+pub use order_lease::{OrderLeaseRecord, OrderState};
 pub use page::PageRecord;
 pub use purges::{
     ClusterPurge, LogRecord, MAX_PURGE_BYTES, MAX_RECORD_BYTES, MAX_RECORD_PURGES, RecordContents,

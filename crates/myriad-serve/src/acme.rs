@@ -157,6 +157,7 @@ pub(crate) fn shared_certificates(runtime: &Runtime, keeper: &SharedStateStorage
         let certificate = |slot: &Arc<CertificateSlot>| SharedCertificate {
             issuer: planned.issuer.name.clone(),
             uri: planned.issuer.uri.clone(),
+            challenge: planned.issuer.challenge,
             slot: Arc::clone(slot),
             log: log_callback(&plan.log),
             store: store_callback(planned, keeper),

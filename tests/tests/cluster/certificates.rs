@@ -5,7 +5,9 @@ use std::net::Ipv4Addr;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use myriad_tests::{Origin, Pebble, PebbleOptions, Place, Server, Signal, wait_for, wait_patiently_for};
+use myriad_tests::{
+    Origin, Pebble, PebbleOptions, Place, Server, Signal, signal, wait_for, wait_patiently_for,
+};
 
 use super::{PASSWORD, Redis, SECRET, configuration, page, status, write_for_workers};
 
@@ -242,5 +244,149 @@ fn node_without_certificate_and_valkey_orders_for_itself_and_shares_it_later() {
     wait_for("the connection", || status(&first).contains(": connected"));
     let second = surroundings.start(2, "", &[("one.test", "")]);
     wait_for("the certificate", || certificate(&second, "one.test").as_ref() == Some(&own));
-    assert_eq!(surroundings.issued(), 1);
+    // Pebble writes its log through a pipe.
+    wait_for("the message of the authority", || surroundings.issued() == 1);
+}
+
+/// Message of a node that waits for the order of another one.
+const WAITS: &str = "waiting for the certificate for one.test: another node of the cluster orders it";
+
+#[test]
+fn certificate_is_ordered_by_another_node_if_the_ordering_node_is_killed() {
+    let surroundings = Surroundings::new(None);
+    surroundings.pebble.names.put("one.test", address(2));
+    // The order of the first node waits for the authority.
+    surroundings.pebble.pause();
+    let mut first = surroundings.start(1, "", &[("one.test", "")]);
+    first.log_has("ordering the certificate for one.test");
+    let second = surroundings.start(2, "", &[("one.test", "")]);
+    second.log_has(WAITS);
+    first.restart_after(Signal::KILL, || {
+        surroundings.pebble.resume();
+        let patience = Duration::from_mins(2);
+        wait_patiently_for("the certificate", patience, || certificate(&second, "one.test").is_some());
+        second.log_has("obtained the certificate for one.test");
+    });
+    let ordered = certificate(&second, "one.test");
+    wait_for("the certificate on the first node", || certificate(&first, "one.test") == ordered);
+    assert!(!first.read("error.log").contains("obtained the certificate"));
+    wait_for("the message of the authority", || surroundings.issued() == 1);
+}
+
+#[test]
+fn suspended_node_gives_up_the_order_that_another_node_has_taken_over() {
+    let surroundings = Surroundings::new(None);
+    surroundings.pebble.names.put("one.test", address(2));
+    surroundings.pebble.pause();
+    let first = surroundings.start(1, "", &[("one.test", "")]);
+    first.log_has("ordering the certificate for one.test");
+    let second = surroundings.start(2, "", &[("one.test", "")]);
+    second.log_has(WAITS);
+    let send_to_first = |sent: Signal| first.workers().into_iter().for_each(|worker| signal(worker, sent));
+    send_to_first(Signal::STOP);
+    surroundings.pebble.resume();
+    let patience = Duration::from_mins(2);
+    wait_patiently_for("the certificate", patience, || certificate(&second, "one.test").is_some());
+    let ordered = certificate(&second, "one.test");
+    send_to_first(Signal::CONT);
+    wait_patiently_for("the certificate on the first node", patience, || {
+        certificate(&first, "one.test") == ordered
+    });
+    first.log_has("gave up the order of the certificate for one.test");
+    let log = first.read("error.log");
+    assert!(!log.contains("could not obtain") && !log.contains("obtained the certificate"), "{log}");
+    wait_for("the message of the authority", || surroundings.issued() == 1);
+}
+
+#[test]
+fn failed_order_delays_the_orders_of_all_nodes() {
+    let surroundings = Surroundings::new(None);
+    // No server has this address.
+    surroundings.pebble.names.put("one.test", address(99));
+    surroundings.pebble.pause();
+    let nodes = surroundings.start_all(2, "", &[("one.test", "")]);
+    let has = |node: &Server, text: &str| node.read("error.log").contains(text);
+    wait_for("the order and the wait", || nodes.iter().any(|node| has(node, WAITS)));
+    surroundings.pebble.resume();
+    let patience = Duration::from_mins(3);
+    let failed = "could not obtain the certificate for one.test";
+    let paused =
+        "waiting for the certificate for one.test: the last order of a node of the cluster has failed";
+    wait_patiently_for("the failure and the pause", patience, || {
+        nodes.iter().any(|node| has(node, failed)) && nodes.iter().any(|node| has(node, paused))
+    });
+    // The pause of the second failure is longer, also if the other node has made the second attempt.
+    wait_patiently_for("the second failure", patience, || {
+        nodes.iter().any(|node| has(node, "next attempt in 5 min"))
+    });
+    let count: usize = nodes.iter().map(|node| node.read("error.log").matches(failed).count()).sum();
+    assert_eq!(count, 2, "one attempt of all nodes at a time");
+    // A restarted node makes an attempt at once, because its configuration may have been corrected.
+    let [mut first, second] = <[Server; 2]>::try_from(nodes).expect("two nodes");
+    surroundings.pebble.names.put("one.test", address(1));
+    first.restart(Signal::TERM);
+    let ordered = common_certificate(std::slice::from_ref(&first), "one.test");
+    wait_for("the certificate", || certificate(&second, "one.test").as_ref() == Some(&ordered));
+}
+
+#[test]
+fn lease_of_a_client_without_the_secret_does_not_delay_an_order() {
+    let surroundings = Surroundings::new(None);
+    surroundings.pebble.names.put("one.test", address(1));
+    surroundings.pebble.pause();
+    let first = surroundings.start(1, "", &[("one.test", "")]);
+    first.log_has("ordering the certificate for one.test");
+    let redis = &surroundings.redis;
+    let keys = redis.send(&["KEYS", "myriad:{shop}:acme-lease:*"]);
+    let lease = keys.lines().find(|line| line.contains("acme-lease")).expect("a lease").to_owned();
+    // A client replaces the lease of an order in progress: the node restores it, and completes the order.
+    redis.send(&["SET", &lease, "not a lease"]);
+    wait_for("the renewal of the lease", || !redis.send(&["GET", &lease]).contains("not a lease"));
+    surroundings.pebble.resume();
+    let certificate_key = lease.replace("acme-lease", "acme-certificate");
+    first.log_has("obtained the certificate for one.test");
+    wait_for("the certificate in Valkey", || redis.send(&["EXISTS", &certificate_key]).starts_with(":1"));
+    assert!(!first.read("error.log").contains("could not obtain"));
+    drop(first);
+    // A client holds the lease for a week, and a node has no certificate.
+    redis.send(&["DEL", &certificate_key]);
+    redis.send(&["SET", &lease, "not a lease", "PX", "604800000"]);
+    surroundings.pebble.names.put("one.test", address(2));
+    let second = surroundings.start(2, "", &[("one.test", "")]);
+    second.log_has("in Valkey is refused (not authenticated by the cluster's secret)");
+    second.log_has("obtained the certificate for one.test");
+    // The same with a value of another type.
+    redis.send(&["DEL", &certificate_key, &lease]);
+    redis.send(&["LPUSH", &lease, "not a lease"]);
+    surroundings.pebble.names.put("one.test", address(3));
+    drop(second);
+    let third = surroundings.start(3, "", &[("one.test", "")]);
+    third.log_has("obtained the certificate for one.test");
+}
+
+#[test]
+fn orders_with_a_common_name_do_not_replace_each_others_handshake_challenges() {
+    let surroundings = Surroundings::new(None);
+    let hosts = ["one.test", "both.test", "two.test"];
+    for host in hosts {
+        surroundings.pebble.names.put(host, address(1));
+    }
+    let servers = [("one.test both.test", ""), ("two.test both.test", "")];
+    // Each node begins with another certificate.
+    let issuer = "challenge tls-alpn-01;";
+    let turned = [servers[1], servers[0]];
+    surroundings.pebble.pause();
+    let first = surroundings.start(1, issuer, &servers);
+    first.log_has("ordering the certificate for one.test, both.test");
+    let second = surroundings.start(2, issuer, &turned);
+    second.log_has(
+        "waiting for the certificate for two.test, both.test: another order validates one of its names",
+    );
+    surroundings.pebble.resume();
+    let nodes = [first, second];
+    for host in ["one.test", "two.test"] {
+        common_certificate(&nodes, host);
+    }
+    assert!(nodes.iter().all(|node| !node.read("error.log").contains("could not obtain")));
+    wait_for("the messages of the authority", || surroundings.issued() == 2);
 }

@@ -110,7 +110,7 @@ fn tls_session_of_one_node_is_resumed_by_another_also_without_valkey() {
 fn altered_ticket_key_is_refused_and_the_node_uses_its_own() {
     let (redis, origin) = (Redis::start(), Origin::start(page));
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).expect("a time after 1970").as_secs();
-    // An authentic value of another name, and bytes of any kind, are refused alike.
+    // The nodes refuse a value that was not encrypted with the secret.
     for period in now_s / 300..now_s / 300 + 4 {
         redis.send(&["SET", &format!("myriad:{{shop}}:ticket-key:300:{period}"), "not a key"]);
     }

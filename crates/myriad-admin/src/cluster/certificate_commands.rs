@@ -1,8 +1,12 @@
 //! Commands for automatic certificates that the nodes share.
+//!
+//! A client of Valkey without the secret of the cluster may have written any value, of any type and length. Scripts therefore
+//! return values of leases to the node, which authenticates them, and repeat the script with the values that do not count.
 
-use myriad_cluster::record::CertificateNames;
+use myriad_cluster::record::{CertificateNames, OrderLeaseRecord};
 use redis::{ErrorKind, RedisError, RedisResult, Value, cmd};
 
+use super::certificate_changes::CHANGES_LENGTH;
 use super::link_error::LinkError;
 use super::secret_commands::SecretConnection;
 
@@ -11,67 +15,75 @@ const MAX_VALUE: u32 = 524_288;
 /// Maximum length of all challenges that are read at once, in bytes.
 const MAX_CHALLENGES: u32 = 1 << 20;
 
-/// Returns the certificate, and acquires the lease if no node has it: the number of the lease, or 0; its remaining time in
-/// milliseconds otherwise; the number of failed orders; `1` if the time is a pause after a failed order. A lease that lasts for longer than `ARGV[3]` was not written by
-/// Myriad and is ignored, and so is the pause after a failed order if `ARGV[6]` is `1`. `KEYS`: certificate, lease, fence;
-/// `ARGV`: token, duration, maximum duration, known number, maximum length of the certificate, whether it ignores a pause.
+/// Time for which the value of a lease remains after the lease has expired, in milliseconds. It contains the number of failed
+/// orders, which determines the next pause.
+pub(super) const RETENTION_MS: u64 = 24 * 3_600_000;
+
+/// Returns the certificate, and acquires the lease unless a lease exists that counts. Returns the index of that lease, its
+/// value and its remaining time in milliseconds, 0 if it has expired; otherwise, zeros and an empty value. The lease of the
+/// order counts also after it has expired, because it contains the number of failed orders. `KEYS`: certificate, lease of the
+/// order, leases of other orders; `ARGV`: new lease, duration, retention, maximum lengths of the certificate and of a lease,
+/// for each lease the value that does not count.
 const CLAIM: &str = "\
 local value = ''
-if redis.call('STRLEN', KEYS[1]) <= tonumber(ARGV[5]) then value = redis.call('GET', KEYS[1]) or '' end
-local number, failures = string.match(redis.call('GET', KEYS[3]) or '', '^(%d+) (%d+)$')
-number = math.max(tonumber(number) or 0, tonumber(ARGV[4])) + 1
-failures = tonumber(failures) or 0
-local left, pause = redis.call('PTTL', KEYS[2]), 0
-if redis.call('GET', KEYS[2]) == 'failed' then pause = 1 end
-if ARGV[6] == '1' and pause == 1 then left = 0 end
-if left > 0 and left <= tonumber(ARGV[3]) then return {value, 0, left, failures, pause} end
-redis.call('SET', KEYS[3], string.format('%.0f %.0f', number, failures))
-redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2])
-return {value, number, 0, failures, 0}";
+if redis.call('STRLEN', KEYS[1]) <= tonumber(ARGV[4]) then value = redis.call('GET', KEYS[1]) or '' end
+for i = 2, #KEYS do
+  local length = redis.pcall('STRLEN', KEYS[i])
+  if type(length) == 'number' and length > 0 and length <= tonumber(ARGV[5]) then
+    local lease = redis.call('GET', KEYS[i])
+    local left = math.max(redis.call('PTTL', KEYS[i]) - tonumber(ARGV[3]), 0)
+    if lease ~= ARGV[4 + i] and (left > 0 or i == 2) then return {value, i - 1, lease, left} end
+  end
+end
+redis.call('SET', KEYS[2], ARGV[1], 'PX', ARGV[2] + ARGV[3])
+return {value, 0, '', 0}";
 
-/// Renews the lease if it still has the token. `KEYS`: lease; `ARGV`: token, duration in milliseconds.
+/// Renews the lease, and returns an empty value. If there is another value, and it counts, returns it without effect. `KEYS`:
+/// lease; `ARGV`: lease, value that does not count, duration, maximum length of a lease.
 const RENEW: &str = "\
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-return redis.call('PEXPIRE', KEYS[1], ARGV[2])";
+local length = redis.pcall('STRLEN', KEYS[1])
+if type(length) == 'number' and length > 0 and length <= tonumber(ARGV[4]) then
+  local lease = redis.call('GET', KEYS[1])
+  if lease ~= ARGV[1] and lease ~= ARGV[2] then return lease end
+end
+redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
+return ''";
 
-/// Stores challenges if the lease still has the token; returns 1 then. `KEYS`: lease, challenges, active; `ARGV`: token,
+/// Stores challenges if the lease is the expected one; returns 1 then. `KEYS`: lease, challenges, active; `ARGV`: lease,
 /// challenges, lifetime in milliseconds.
 const PUBLISH: &str = "\
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 redis.call('SET', KEYS[3], '1', 'PX', ARGV[3])
 return 1";
 
-/// Stores a certificate and releases the lease, if the lease still has the token; returns 1 then. `KEYS`: lease,
-/// certificate, challenges, issued, fence; `ARGV`: token, certificate, lifetime in milliseconds, mark of the change,
-/// contents of the fence.
+/// Stores a certificate and releases the lease, if the lease is the expected one; returns 1 then. `KEYS`: lease, certificate,
+/// challenges, changes; `ARGV`: lease, certificate, lifetime in milliseconds, mark of the change, maximum length of the changes.
 const STORE: &str = "\
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[2], ARGV[2], 'PX', ARGV[3])
 redis.call('DEL', KEYS[3], KEYS[1])
-redis.call('SET', KEYS[4], ARGV[4])
-redis.call('SET', KEYS[5], ARGV[5])
+local length, changes = redis.pcall('STRLEN', KEYS[4]), ''
+if type(length) == 'number' and length <= tonumber(ARGV[5]) then changes = redis.call('GET', KEYS[4]) or '' end
+redis.call('SET', KEYS[4], string.sub(changes .. ARGV[4], -ARGV[5]))
 return 1";
 
-/// Closes an order that has no certificate, if the lease still has the token: extends the lease by a pause, or releases it.
-/// `KEYS`: lease, challenges, fence; `ARGV`: token, pause in milliseconds, contents of the fence.
-const FAIL: &str = "\
-if redis.call('GET', KEYS[1]) ~= ARGV[1] then return 0 end
-redis.call('DEL', KEYS[2])
-redis.call('SET', KEYS[3], ARGV[3])
-if tonumber(ARGV[2]) > 0 then
-  redis.call('SET', KEYS[1], 'failed', 'PX', ARGV[2])
-else
-  redis.call('DEL', KEYS[1])
-end
+/// Closes an order that has no certificate, if the lease is the expected one: replaces the lease by a pause, or removes it.
+/// `KEYS`: lease, challenges; `ARGV`: lease, pause, empty for none, duration of the pause in milliseconds.
+const CLOSE: &str = "\
+if redis.pcall('GET', KEYS[1]) ~= ARGV[1] then return 0 end
+redis.call('DEL', KEYS[2], KEYS[1])
+if ARGV[2] ~= '' then redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3]) end
 return 1";
 
-/// Replaces a certificate if it is the expected one; returns 1 then. `KEYS`: certificate, issued; `ARGV`: expected value,
-/// empty for none, new value, lifetime in milliseconds, mark of the change.
+/// Replaces a certificate if it is the expected one; returns 1 then. `KEYS`: certificate, changes; `ARGV`: expected value,
+/// empty for none, new value, lifetime in milliseconds, mark of the change, maximum length of the changes.
 const REPLACE: &str = "\
 if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
-redis.call('SET', KEYS[2], ARGV[4])
+local length, changes = redis.pcall('STRLEN', KEYS[2]), ''
+if type(length) == 'number' and length <= tonumber(ARGV[5]) then changes = redis.call('GET', KEYS[2]) or '' end
+redis.call('SET', KEYS[2], string.sub(changes .. ARGV[4], -ARGV[5]))
 return 1";
 
 /// Returns a value; an empty one if it is missing or too long. `KEYS`: value; `ARGV`: maximum length.
@@ -79,43 +91,58 @@ const READ: &str = "\
 if redis.call('STRLEN', KEYS[1]) > tonumber(ARGV[1]) then return '' end
 return redis.call('GET', KEYS[1]) or ''";
 
-/// Returns the mark of the last change of a certificate, and if an order is in progress, the pending challenges, each after
-/// its index. `KEYS`: issued, active, challenges of each certificate; `ARGV`: maximum length of all challenges.
+/// Returns the marks of the last changes, and 1; if the last mark is the known one, an empty text and 0. `KEYS`: changes;
+/// `ARGV`: last known mark, maximum length.
+const CHANGES: &str = "\
+local length, changes = redis.pcall('STRLEN', KEYS[1]), ''
+if type(length) == 'number' and length <= tonumber(ARGV[2]) then changes = redis.call('GET', KEYS[1]) or '' end
+if string.sub(changes, -64) == ARGV[1] then return {'', 0} end
+return {changes, 1}";
+
+/// Returns the pending challenges if an order is in progress, each after its index. `KEYS`: active, challenges of each
+/// certificate; `ARGV`: maximum length of all challenges.
 const POLL: &str = "\
-local found = {''}
-if redis.call('STRLEN', KEYS[1]) <= 64 then found[1] = redis.call('GET', KEYS[1]) or '' end
-if redis.call('EXISTS', KEYS[2]) == 0 then return found end
+local found = {}
+if redis.call('EXISTS', KEYS[1]) == 0 then return found end
 local left = tonumber(ARGV[1])
-for i = 3, #KEYS do
-  local length = redis.call('STRLEN', KEYS[i])
-  left = left - length
-  if length > 0 and left >= 0 then
-    found[#found + 1] = i - 3
-    found[#found + 1] = redis.call('GET', KEYS[i])
+for i = 2, #KEYS do
+  local length = redis.pcall('STRLEN', KEYS[i])
+  if type(length) == 'number' and length > 0 then
+    left = left - length
+    if left >= 0 then
+      found[#found + 1] = i - 2
+      found[#found + 1] = redis.call('GET', KEYS[i])
+    end
   end
 end
 return found";
+
+/// Lease that prevents an order.
+pub(super) struct BlockingLease {
+    /// Index in the leases of [`LeaseClaim`].
+    pub index: usize,
+    /// Value, which is not authenticated.
+    pub value: Vec<u8>,
+    /// Remaining time in milliseconds; 0 if the lease has expired.
+    pub left_ms: u64,
+}
+
+/// Request for the lease of an order.
+pub(super) struct LeaseClaim<'a> {
+    /// Names of the order, and of other orders whose lease must be free. For each, the value of a lease that does not count.
+    pub leases: &'a [(CertificateNames, Vec<u8>)],
+    /// Value of the new lease.
+    pub value: &'a [u8],
+    /// Duration of the new lease in milliseconds.
+    pub lease_ms: u64,
+}
 
 /// Reply to [`SecretConnection::claim`].
 pub(super) struct ClaimReply {
     /// Encrypted certificate; empty if there is none.
     pub certificate: Vec<u8>,
-    /// Number of the acquired lease; 0 if another node has it.
-    pub number: u64,
-    /// Remaining time of another node's lease, in milliseconds.
-    pub left_ms: u64,
-    /// Number of successive orders that failed.
-    pub failures: u32,
-    /// True if `left_ms` is the pause after a failed order.
-    pub is_pause: bool,
-}
-
-/// Reply to [`SecretConnection::poll`].
-pub(super) struct PollReply {
-    /// Mark of the last change of a certificate.
-    pub issued: Vec<u8>,
-    /// Encrypted challenges, each with the index of its certificate.
-    pub challenges: Vec<(usize, Vec<u8>)>,
+    /// Lease that prevents the order; `None` if the lease was acquired.
+    pub blocking: Option<BlockingLease>,
 }
 
 impl SecretConnection {
@@ -123,94 +150,83 @@ impl SecretConnection {
         format!("{}{name}", self.prefix)
     }
 
-    /// Reads a certificate, and acquires the lease of its order for `lease_ms` if it is free. `known` is the largest number
-    /// of a lease that this node knows; `ignores_pause` is true if the lease counts as free in the pause after a failed order.
+    /// Reads the certificate of the first order of a claim, and acquires the lease of that order if all leases are free.
     ///
     /// # Errors
     /// As [`SecretConnection::agree`], as all methods.
-    pub(super) async fn claim(
-        &self,
-        names: &CertificateNames,
-        token: &str,
-        (lease_ms, max_ms): (u64, u64),
-        (known, ignores_pause): (u64, bool),
-    ) -> Result<ClaimReply, LinkError> {
-        let mut claim = cmd("EVAL");
-        claim.arg(CLAIM).arg(3).arg(self.key(&names.certificate())).arg(self.key(&names.lease()));
-        claim.arg(self.key(&names.fence())).arg(token).arg(lease_ms).arg(max_ms).arg(known).arg(MAX_VALUE);
-        claim.arg(u8::from(ignores_pause));
-        let reply: Value = claim.query_async(&mut self.connection.clone()).await?;
-        match reply {
-            Value::Array(parts) => match <[Value; 5]>::try_from(parts) {
-                Ok(
-                    [value, Value::Int(number), Value::Int(left), Value::Int(failures), Value::Int(pause)],
-                ) => Ok(ClaimReply {
-                    certificate: bytes(value)?,
-                    number: number.max(0).cast_unsigned(),
-                    left_ms: left.max(0).cast_unsigned(),
-                    failures: failures.clamp(0, i64::from(u32::MAX)) as u32,
-                    is_pause: pause == 1,
-                }),
-                _ => Err(unexpected().into()),
-            },
-            _ => Err(unexpected().into()),
+    pub(super) async fn claim(&self, claim: &LeaseClaim<'_>) -> Result<ClaimReply, LinkError> {
+        let LeaseClaim { leases, value, lease_ms } = claim;
+        let Some((own, _)) = leases.first() else { return Err(unexpected().into()) };
+        let mut command = cmd("EVAL");
+        command.arg(CLAIM).arg(leases.len() + 1).arg(self.key(&own.certificate()));
+        for (names, _) in *leases {
+            command.arg(self.key(&names.lease()));
         }
+        command.arg(*value).arg(lease_ms).arg(RETENTION_MS).arg(MAX_VALUE).arg(OrderLeaseRecord::MAX_BYTES);
+        for (_, ignored) in *leases {
+            command.arg(ignored.as_slice());
+        }
+        let reply: Value = command.query_async(&mut self.connection.clone()).await?;
+        Ok(claim_reply(reply, leases.len())?)
     }
 
-    /// Renews a lease. Returns false if it was lost.
+    /// Renews a lease for `lease_ms`. If another value replaces it that is not `ignored`, returns that value without effect.
     pub(super) async fn renew_order(
         &self,
         names: &CertificateNames,
-        token: &str,
+        lease: &[u8],
+        ignored: &[u8],
         lease_ms: u64,
-    ) -> Result<bool, LinkError> {
+    ) -> Result<Option<Vec<u8>>, LinkError> {
         let mut renew = cmd("EVAL");
-        renew.arg(RENEW).arg(1).arg(self.key(&names.lease())).arg(token).arg(lease_ms);
-        Ok(renew.query_async(&mut self.connection.clone()).await?)
+        renew.arg(RENEW).arg(1).arg(self.key(&names.lease())).arg(lease).arg(ignored);
+        renew.arg(lease_ms + RETENTION_MS).arg(OrderLeaseRecord::MAX_BYTES);
+        let other: Vec<u8> = renew.query_async(&mut self.connection.clone()).await?;
+        Ok(Some(other).filter(|other| !other.is_empty()))
     }
 
     /// Stores challenges for the other nodes. Returns false if the lease was lost.
     pub(super) async fn publish_challenges(
         &self,
         names: &CertificateNames,
-        token: &str,
+        lease: &[u8],
         challenges: &[u8],
         lifetime_ms: u64,
     ) -> Result<bool, LinkError> {
         let mut publish = cmd("EVAL");
         publish.arg(PUBLISH).arg(3).arg(self.key(&names.lease())).arg(self.key(&names.challenges()));
-        publish.arg(self.key("acme-active")).arg(token).arg(challenges).arg(lifetime_ms);
+        publish.arg(self.key("acme-active")).arg(lease).arg(challenges).arg(lifetime_ms);
         Ok(publish.query_async(&mut self.connection.clone()).await?)
     }
 
-    /// Stores a certificate and releases the lease with this number. Returns false if the lease was lost.
+    /// Stores a certificate and releases the lease. Returns false if the lease was lost.
     pub(super) async fn store_certificate(
         &self,
         names: &CertificateNames,
-        (token, number): (&str, u64),
+        lease: &[u8],
         certificate: &[u8],
         lifetime_ms: u64,
         mark: &str,
     ) -> Result<bool, LinkError> {
         let mut store = cmd("EVAL");
-        store.arg(STORE).arg(5).arg(self.key(&names.lease())).arg(self.key(&names.certificate()));
-        store.arg(self.key(&names.challenges())).arg(self.key("acme-issued")).arg(self.key(&names.fence()));
-        store.arg(token).arg(certificate).arg(lifetime_ms).arg(mark).arg(format!("{number} 0"));
+        store.arg(STORE).arg(4).arg(self.key(&names.lease())).arg(self.key(&names.certificate()));
+        store.arg(self.key(&names.challenges())).arg(self.key("acme-changes"));
+        store.arg(lease).arg(certificate).arg(lifetime_ms).arg(mark).arg(CHANGES_LENGTH);
         Ok(store.query_async(&mut self.connection.clone()).await?)
     }
 
-    /// Closes an order that has no certificate. Another node may acquire the lease after the pause.
-    pub(super) async fn end_order(
+    /// Closes an order that has no certificate. Another node may acquire the lease after the pause, if there is one, which is
+    /// encoded and has a duration in milliseconds.
+    pub(super) async fn close_order(
         &self,
         names: &CertificateNames,
-        (token, number): (&str, u64),
-        pause_ms: u64,
-        failures: u32,
+        lease: &[u8],
+        (pause, pause_ms): (&[u8], u64),
     ) -> Result<(), LinkError> {
-        let mut fail = cmd("EVAL");
-        fail.arg(FAIL).arg(3).arg(self.key(&names.lease())).arg(self.key(&names.challenges()));
-        fail.arg(self.key(&names.fence())).arg(token).arg(pause_ms).arg(format!("{number} {failures}"));
-        fail.exec_async(&mut self.connection.clone()).await?;
+        let mut close = cmd("EVAL");
+        close.arg(CLOSE).arg(2).arg(self.key(&names.lease())).arg(self.key(&names.challenges()));
+        close.arg(lease).arg(pause).arg(pause_ms + RETENTION_MS);
+        close.exec_async(&mut self.connection.clone()).await?;
         Ok(())
     }
 
@@ -224,8 +240,8 @@ impl SecretConnection {
         mark: &str,
     ) -> Result<bool, LinkError> {
         let mut replace = cmd("EVAL");
-        replace.arg(REPLACE).arg(2).arg(self.key(&names.certificate())).arg(self.key("acme-issued"));
-        replace.arg(expected).arg(certificate).arg(lifetime_ms).arg(mark);
+        replace.arg(REPLACE).arg(2).arg(self.key(&names.certificate())).arg(self.key("acme-changes"));
+        replace.arg(expected).arg(certificate).arg(lifetime_ms).arg(mark).arg(CHANGES_LENGTH);
         Ok(replace.query_async(&mut self.connection.clone()).await?)
     }
 
@@ -236,10 +252,21 @@ impl SecretConnection {
         Ok(read.query_async(&mut self.connection.clone()).await?)
     }
 
-    /// Returns the mark of the last change, and the pending challenges of these certificates.
-    pub(super) async fn poll(&self, certificates: &[CertificateNames]) -> Result<PollReply, LinkError> {
+    /// Returns the marks of the last changes of certificates; `None` if the last one is `known`.
+    pub(super) async fn changes(&self, known: &[u8]) -> Result<Option<Vec<u8>>, LinkError> {
+        let mut changes = cmd("EVAL");
+        changes.arg(CHANGES).arg(1).arg(self.key("acme-changes")).arg(known).arg(CHANGES_LENGTH);
+        let (marks, is_changed): (Vec<u8>, bool) = changes.query_async(&mut self.connection.clone()).await?;
+        Ok(is_changed.then_some(marks))
+    }
+
+    /// Returns the encrypted pending challenges of these certificates, each with the index of its certificate.
+    pub(super) async fn poll(
+        &self,
+        certificates: &[CertificateNames],
+    ) -> Result<Vec<(usize, Vec<u8>)>, LinkError> {
         let mut poll = cmd("EVAL");
-        poll.arg(POLL).arg(certificates.len() + 2).arg(self.key("acme-issued")).arg(self.key("acme-active"));
+        poll.arg(POLL).arg(certificates.len() + 1).arg(self.key("acme-active"));
         for names in certificates {
             poll.arg(self.key(&names.challenges()));
         }
@@ -249,17 +276,33 @@ impl SecretConnection {
     }
 }
 
-fn poll_reply(reply: Value, count: usize) -> RedisResult<PollReply> {
+fn claim_reply(reply: Value, count: usize) -> RedisResult<ClaimReply> {
+    let Value::Array(parts) = reply else { return Err(unexpected()) };
+    let Ok([certificate, Value::Int(number), lease, Value::Int(left)]) = <[Value; 4]>::try_from(parts) else {
+        return Err(unexpected());
+    };
+    let blocking = match usize::try_from(number).map_err(|_| unexpected())? {
+        0 => None,
+        number if number > count => return Err(unexpected()),
+        number => Some(BlockingLease {
+            index: number - 1,
+            value: bytes(lease)?,
+            left_ms: left.max(0).cast_unsigned(),
+        }),
+    };
+    Ok(ClaimReply { certificate: bytes(certificate)?, blocking })
+}
+
+fn poll_reply(reply: Value, count: usize) -> RedisResult<Vec<(usize, Vec<u8>)>> {
     let Value::Array(parts) = reply else { return Err(unexpected()) };
     let mut parts = parts.into_iter();
-    let issued = bytes(parts.next().ok_or_else(unexpected)?)?;
     let mut challenges = Vec::new();
     while let Some(index) = parts.next() {
         let (Value::Int(index), Some(value)) = (index, parts.next()) else { return Err(unexpected()) };
         let index = usize::try_from(index).ok().filter(|index| *index < count).ok_or_else(unexpected)?;
         challenges.push((index, bytes(value)?));
     }
-    Ok(PollReply { issued, challenges })
+    Ok(challenges)
 }
 
 fn bytes(value: Value) -> RedisResult<Vec<u8>> {

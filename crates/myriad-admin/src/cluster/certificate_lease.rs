@@ -1,50 +1,61 @@
 //! Coordination of orders: leases, by which one node at a time orders a certificate, and the shared account.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use myriad_cluster::record::{CertificateNames, ChallengeRecord, PemRecord};
-use myriad_conf::model::AcmeChallenge;
-use myriad_tls::acme_client::{
-    CertificateInfo, CertificateSlot, Issuer, OrderCoordinator, OrderLease, OrderTurn, SharedCertificate,
-    SharedChallenge, WaitReason,
+use myriad_cluster::record::{
+    CertificateNames, ChallengeRecord, OrderLeaseRecord, OrderState, PemRecord, RecordError,
 };
-use tokio::task::AbortHandle;
+use myriad_conf::model::AcmeChallenge;
+use myriad_log::LogLevel;
+use myriad_tls::acme_client::{
+    CertificateInfo, CertificateSlot, Issuer, LONGEST_ORDER, OrderCoordinator, OrderLease, OrderRequest,
+    OrderTurn, PublishError, SharedCertificate, SharedChallenge, WaitReason,
+};
 use zeroize::Zeroizing;
 
+use super::certificate_changes::change_mark;
+use super::certificate_commands::{BlockingLease, LeaseClaim};
 use super::certificate_task::INTERVAL;
 use super::certificates::{CertificateLink, ClusterCertificates, block_on_link, names_of, now_s};
+use super::held_lease::{HeldLease, LEASE};
 use super::link_error::LinkError;
 
-/// Duration of a lease. The lease of an order in progress is renewed.
-const LEASE: Duration = Duration::from_secs(30);
-/// Interval at which a lease is renewed.
-const RENEWAL: Duration = Duration::from_secs(10);
-/// Maximum duration of a lease, including the pause after a failed order.
-const MAX_LEASE: Duration = Duration::from_hours(8 * 24);
+/// Maximum pause after a failed order.
+const MAX_PAUSE: Duration = Duration::from_hours(8 * 24);
+/// Maximum time after which the lease of another order is checked again.
+const OTHER_ORDER_CHECK: Duration = Duration::from_secs(5);
+/// Maximum number of other orders with a common name that are considered.
+const MAX_OTHER_ORDERS: usize = 64;
 /// Lifetime of challenges in Valkey. They are removed when the order is closed.
-const CHALLENGE_LIFETIME: Duration = Duration::from_mins(15);
+const CHALLENGE_LIFETIME: Duration = LONGEST_ORDER;
+/// Maximum number of attempts to store challenges, if another client changes the lease.
+const PUBLISH_ATTEMPTS: u32 = 3;
 /// Time after which all nodes answer a challenge that was stored: each has read it twice.
 const SPREAD: Duration = Duration::from_millis(2 * INTERVAL.as_millis() as u64 + 500);
-/// Lifetime of the key of an account in Valkey. Nodes that know it store it again.
+/// Lifetime of the key of an account in Valkey. A node that has the key proposes it again for each order.
 const ACCOUNT_LIFETIME: Duration = Duration::from_hours(365 * 24);
 
 /// Coordinator of the orders of this process.
 pub(super) struct CertificateCoordinator(pub Arc<ClusterCertificates>);
 
 impl OrderCoordinator for CertificateCoordinator {
-    fn begin(&self, slot: &Arc<CertificateSlot>, ignores_pause: bool) -> OrderTurn {
+    fn begin(&self, slot: &Arc<CertificateSlot>, request: OrderRequest) -> OrderTurn {
         let found = self.0.with_state(|state| {
             let own = state.certificates.iter().find(|own| Arc::ptr_eq(&own.slot, slot));
-            own.filter(|_| state.is_enabled).map(|own| (own.clone(), state.link.clone()))
+            own.filter(|_| state.is_enabled).map(|own| {
+                let others = state.certificates.iter().filter(|other| needs_other_order(own, other));
+                let others = others.take(MAX_OTHER_ORDERS).cloned().collect::<Vec<_>>();
+                (own.clone(), others, state.link.clone())
+            })
         });
-        let Some((certificate, link)) = found else { return OrderTurn::Unshared };
+        let Some((certificate, others, link)) = found else { return OrderTurn::Unshared };
         let unreachable = OrderTurn::Waiting(WaitReason::Unreachable, Duration::ZERO);
         let Some(link) = link else { return unreachable };
-        let (certificates, used) = (Arc::clone(&self.0), Arc::clone(&link));
-        match block_on_link(&link, async move { claim(certificates, used, certificate, ignores_pause).await })
-        {
+        let claim =
+            Claim { certificates: Arc::clone(&self.0), link: Arc::clone(&link), certificate, request };
+        match block_on_link(&link, async move { claim.execute(&others).await }) {
             Some(Ok(turn)) => turn,
             Some(Err(error)) => {
                 self.0.note_failure(&link, &error);
@@ -62,7 +73,7 @@ impl OrderCoordinator for CertificateCoordinator {
         })?;
         let text = format!("account\0{}\0{}", issuer.name, issuer.uri);
         let name = CertificateNames::new(&link.secret, &text).account();
-        let record = PemRecord { fence: 0, pem: proposal.to_vec().into() }.encode(&link.secret, &name)?;
+        let record = PemRecord { pem: proposal.to_vec().into() }.encode(&link.secret, &name)?;
         let (connection, agreed_name) = (link.connection.clone(), name.clone());
         let agreed = block_on_link(&link, async move {
             connection.agree(&agreed_name, &record, ACCOUNT_LIFETIME.as_millis() as u64).await
@@ -74,31 +85,132 @@ impl OrderCoordinator for CertificateCoordinator {
     }
 }
 
-/// Takes a newer certificate from Valkey, or acquires the lease to order one.
-async fn claim(
+/// Returns true if two certificates must not be ordered at once: they have a common name, which has one challenge of the type
+/// `tls-alpn-01` at a time.
+fn needs_other_order(own: &SharedCertificate, other: &SharedCertificate) -> bool {
+    let is_by_handshake = |one: &SharedCertificate| one.challenge == AcmeChallenge::TlsAlpn01;
+    let names = &other.slot.order.identifiers;
+    !Arc::ptr_eq(&own.slot, &other.slot)
+        && is_by_handshake(own)
+        && is_by_handshake(other)
+        && own.slot.order.identifiers.iter().any(|name| names.contains(name))
+}
+
+/// Request for the lease of an order.
+struct Claim {
     certificates: Arc<ClusterCertificates>,
     link: Arc<CertificateLink>,
     certificate: SharedCertificate,
-    ignores_pause: bool,
-) -> Result<OrderTurn, LinkError> {
-    let names = names_of(&link.secret, &certificate);
-    let token = certificates.new_token(&link);
-    let durations = (LEASE.as_millis() as u64, MAX_LEASE.as_millis() as u64);
-    let known = certificates.counters.largest_fence.load(Relaxed);
-    let reply = link.connection.claim(&names, &token, durations, (known, ignores_pause)).await?;
-    let record = certificates.decode(&link, &names, &certificate, &reply.certificate);
-    let lease = (reply.number > 0).then(|| {
-        ClusterLease::new(&certificates, &link, names.clone(), (token, reply.number), reply.failures)
-    });
-    if record.is_some_and(|record| certificates.take(&link, &certificate, &record)) {
-        // Dropping the lease releases it.
-        return Ok(OrderTurn::Taken);
+    request: OrderRequest,
+}
+
+/// Effect of a lease on the request for a lease.
+#[derive(Debug, PartialEq, Eq)]
+enum LeaseEffect {
+    /// The lease does not count. The number is that of the failed orders.
+    Free(u32),
+    /// As [`Self::Free`]; the lease is that of an order that takes longer than an order may take.
+    TakenOver(u32),
+    /// The order waits for this reason and time.
+    Wait(WaitReason, Duration),
+}
+
+impl Claim {
+    /// Takes a newer certificate from Valkey, or acquires the lease to order one, unless another node orders it, or another
+    /// certificate with a common name (`others`).
+    async fn execute(self, others: &[SharedCertificate]) -> Result<OrderTurn, LinkError> {
+        let all = std::iter::once(&self.certificate).chain(others);
+        let names = all.map(|certificate| names_of(&self.link.secret, certificate));
+        let mut leases: Vec<_> = names.map(|names| (names, Vec::new())).collect();
+        let mut failures = 0;
+        // Each lease that does not count is passed at most once, unless other clients change it meanwhile.
+        for _ in 0..leases.len() + 2 {
+            let until_s = now_s().saturating_add(LONGEST_ORDER.as_secs());
+            let record = OrderLeaseRecord { state: OrderState::InProgress, until_s, failures };
+            let name = leases[0].0.lease();
+            let value = record.encode(&self.link.secret, &name);
+            let Some(value) = value else { return Err(LinkError::new("no random numbers")) };
+            let (requested_at, lease_ms) = (Instant::now(), LEASE.as_millis() as u64);
+            let claim = LeaseClaim { leases: &leases, value: &value, lease_ms };
+            let reply = self.link.connection.claim(&claim).await?;
+            let lease = reply.blocking.is_none().then(|| {
+                let held = HeldLease::new(leases[0].0.clone(), (record, value), requested_at);
+                ClusterLease::new(&self.certificates, &self.link, held)
+            });
+            let stored =
+                self.certificates.decode(&self.link, &leases[0].0, &self.certificate, &reply.certificate);
+            if stored.is_some_and(|record| self.certificates.take(&self.link, &self.certificate, &record)) {
+                // Dropping the lease releases it.
+                return Ok(OrderTurn::Taken);
+            }
+            if let Some(lease) = lease {
+                return Ok(OrderTurn::Granted(Box::new(lease)));
+            }
+            let Some(blocking) = reply.blocking else { continue };
+            let effect = self.effect(&leases[blocking.index].0, &blocking);
+            match effect {
+                LeaseEffect::Wait(reason, time) => return Ok(OrderTurn::Waiting(reason, time)),
+                LeaseEffect::Free(count) | LeaseEffect::TakenOver(count) if blocking.index == 0 => {
+                    failures = count;
+                }
+                LeaseEffect::Free(_) | LeaseEffect::TakenOver(_) => {}
+            }
+            leases[blocking.index].1 = blocking.value;
+        }
+        Ok(OrderTurn::Waiting(WaitReason::OtherNode, Duration::ZERO))
     }
-    let reason = if reply.is_pause { WaitReason::Failure } else { WaitReason::OtherNode };
-    Ok(match lease {
-        Some(lease) => OrderTurn::Granted(Box::new(lease)),
-        None => OrderTurn::Waiting(reason, Duration::from_millis(reply.left_ms)),
-    })
+
+    /// Returns the effect of a lease of the order with these names, and logs if it is refused or taken over.
+    fn effect(&self, names: &CertificateNames, blocking: &BlockingLease) -> LeaseEffect {
+        let BlockingLease { index, value, left_ms } = blocking;
+        let record = OrderLeaseRecord::decode(&self.link.secret, &names.lease(), value);
+        if let Err(error) = &record {
+            self.certificates.refuse_value(&self.link, &self.certificate, *error);
+        }
+        let left = Duration::from_millis(*left_ms);
+        let effect = lease_effect(record, left, *index == 0, self.request, now_s());
+        if matches!(effect, LeaseEffect::TakenOver(_)) {
+            let text = format!(
+                "the order of the certificate for {} by another node takes longer than {} minutes; this node takes it over",
+                self.certificate.slot.order,
+                LONGEST_ORDER.as_secs() / 60
+            );
+            self.certificates.log(&self.link, LogLevel::Warn, &text);
+        }
+        effect
+    }
+}
+
+/// Returns the effect of a lease with this remaining time on a request. `is_own` is true for the lease of the requested order,
+/// and false for that of another order with a common name.
+fn lease_effect(
+    record: Result<OrderLeaseRecord, RecordError>,
+    left: Duration,
+    is_own: bool,
+    request: OrderRequest,
+    now_s: u64,
+) -> LeaseEffect {
+    let (reason, longest) =
+        if is_own { (WaitReason::OtherNode, LEASE) } else { (WaitReason::OtherOrder, OTHER_ORDER_CHECK) };
+    let (state, until_s, failures) = match record {
+        Ok(record) => (record.state, record.until_s, record.failures),
+        // The format is unknown: it counts as an order.
+        Err(RecordError::NewerVersion) => (OrderState::InProgress, u64::MAX, 0),
+        Err(RecordError::NotAuthentic | RecordError::Malformed) => return LeaseEffect::Free(0),
+    };
+    match state {
+        // The time of the record limits a pause that another client has restored or extended.
+        OrderState::Paused => {
+            let left = left.min(Duration::from_secs(until_s.saturating_sub(now_s)));
+            if !is_own || request.ignores_pause || left.is_zero() {
+                return LeaseEffect::Free(failures);
+            }
+            LeaseEffect::Wait(WaitReason::Failure, left)
+        }
+        OrderState::InProgress if left.is_zero() => LeaseEffect::Free(failures),
+        OrderState::InProgress if request.takes_over => LeaseEffect::TakenOver(failures),
+        OrderState::InProgress => LeaseEffect::Wait(reason, left.min(longest)),
+    }
 }
 
 /// Lease of an order, renewed until it is dropped.
@@ -106,36 +218,15 @@ struct ClusterLease {
     certificates: Arc<ClusterCertificates>,
     /// Connection at the beginning of the order.
     first_link: Arc<CertificateLink>,
-    names: CertificateNames,
-    token: String,
-    number: u64,
-    failures: u32,
-    is_lost: Arc<AtomicBool>,
-    renewal: AbortHandle,
-    has_ended: bool,
+    lease: Arc<HeldLease>,
+    is_closed: bool,
 }
 
 impl ClusterLease {
-    fn new(
-        certificates: &Arc<ClusterCertificates>,
-        link: &Arc<CertificateLink>,
-        names: CertificateNames,
-        (token, number): (String, u64),
-        failures: u32,
-    ) -> Self {
-        let is_lost = Arc::<AtomicBool>::default();
-        let renewing = renew(Arc::clone(certificates), names.clone(), token.clone(), Arc::clone(&is_lost));
-        Self {
-            certificates: Arc::clone(certificates),
-            first_link: Arc::clone(link),
-            renewal: link.runtime.spawn(renewing).abort_handle(),
-            names,
-            token,
-            number,
-            failures,
-            is_lost,
-            has_ended: false,
-        }
+    fn new(certificates: &Arc<ClusterCertificates>, link: &Arc<CertificateLink>, lease: HeldLease) -> Self {
+        let lease = Arc::new(lease);
+        certificates.add_lease(&lease);
+        Self { certificates: Arc::clone(certificates), first_link: Arc::clone(link), lease, is_closed: false }
     }
 
     /// Returns the current connection, or without one, that at the beginning of the order.
@@ -144,50 +235,50 @@ impl ClusterLease {
     }
 
     /// Closes the order, which has no certificate.
-    fn end(&mut self, pause: Duration, failures: u32) {
-        self.has_ended = true;
-        let (link, names, token) = (self.link(), self.names.clone(), self.token.clone());
-        let (number, used) = (self.number, Arc::clone(&link));
-        let pause_ms = pause.min(MAX_LEASE).as_millis() as u64;
+    fn close(&mut self, pause: Duration, failures: u32) {
+        self.is_closed = true;
+        self.certificates.remove_lease(&self.lease);
+        let (link, lease) = (self.link(), Arc::clone(&self.lease));
+        let pause = pause.min(MAX_PAUSE);
+        let until_s = now_s().saturating_add(pause.as_secs());
+        let record = OrderLeaseRecord { state: OrderState::Paused, until_s, failures };
+        // Without failures, there is nothing to store.
+        let value = if failures > 0 { record.encode(&link.secret, &lease.names.lease()) } else { None };
+        let used = Arc::clone(&link);
         // If it fails, the lease expires.
         link.runtime.spawn(async move {
-            let _ = used.connection.end_order(&names, (&token, number), pause_ms, failures).await;
+            let pause = (value.as_deref().unwrap_or_default(), pause.as_millis() as u64);
+            let _ = used.connection.close_order(&lease.names, &lease.value, pause).await;
         });
     }
 }
 
-/// Renews a lease until it is lost: another node has it, or it could not be renewed for its duration.
-async fn renew(
-    certificates: Arc<ClusterCertificates>,
-    names: CertificateNames,
-    token: String,
-    is_lost: Arc<AtomicBool>,
-) {
-    let mut renewed_at = Instant::now();
-    while renewed_at.elapsed() < LEASE {
-        tokio::time::sleep(RENEWAL).await;
-        let Some(link) = certificates.link() else { continue };
-        let sent_at = Instant::now();
-        match link.connection.renew_order(&names, &token, LEASE.as_millis() as u64).await {
-            Ok(true) => renewed_at = sent_at,
-            Ok(false) => break,
-            Err(_) => {}
+/// Stores challenges for the other nodes. Returns false if the lease is lost.
+async fn publish(link: &CertificateLink, lease: &HeldLease, value: &[u8]) -> Result<bool, LinkError> {
+    let lifetime_ms = CHALLENGE_LIFETIME.as_millis() as u64;
+    for _ in 0..PUBLISH_ATTEMPTS {
+        if link.connection.publish_challenges(&lease.names, &lease.value, value, lifetime_ms).await? {
+            return Ok(true);
+        }
+        if !lease.renew(&link.connection, &link.secret).await? {
+            return Ok(false);
         }
     }
-    is_lost.store(true, Relaxed);
+    Err(LinkError::new("another client of Valkey changes the lease of the order"))
 }
 
 impl OrderLease for ClusterLease {
     fn is_lost(&self) -> bool {
-        self.is_lost.load(Relaxed)
+        self.lease.is_lost()
     }
 
     fn failures(&self) -> u32 {
-        self.failures
+        self.lease.failures()
     }
 
-    fn publish(&self, challenges: &[SharedChallenge]) -> Result<(), String> {
-        let (link, name) = (self.link(), self.names.challenges());
+    fn publish(&self, challenges: &[SharedChallenge]) -> Result<(), PublishError> {
+        let failed = |why: &str| PublishError::Failed(why.to_owned());
+        let (link, name) = (self.link(), self.lease.names.challenges());
         let record = |challenge: &SharedChallenge| ChallengeRecord {
             token: (challenge.kind == AcmeChallenge::Http01).then(|| challenge.token.clone()),
             identifier: challenge.identifier.to_string(),
@@ -195,48 +286,43 @@ impl OrderLease for ClusterLease {
         };
         let records: Vec<_> = challenges.iter().map(record).collect();
         let value = ChallengeRecord::encode_all(&records, &link.secret, &name)
-            .ok_or("they cannot be encrypted, or are too many")?;
+            .ok_or_else(|| failed("they cannot be encrypted, or are too many"))?;
         self.certificates.with_state(|state| state.own_challenges.insert(name));
-        let (names, token, used) = (self.names.clone(), self.token.clone(), Arc::clone(&link));
-        let published = block_on_link(&link, async move {
-            let lifetime_ms = CHALLENGE_LIFETIME.as_millis() as u64;
-            used.connection.publish_challenges(&names, &token, &value, lifetime_ms).await
-        });
-        match published {
+        let (lease, used) = (Arc::clone(&self.lease), Arc::clone(&link));
+        match block_on_link(&link, async move { publish(&used, &lease, &value).await }) {
             Some(Ok(true)) => {
                 std::thread::sleep(SPREAD);
                 Ok(())
             }
-            Some(Ok(false)) => {
-                self.is_lost.store(true, Relaxed);
-                Err("another node orders the certificate now".to_owned())
-            }
+            Some(Ok(false)) => Err(PublishError::LeaseLost),
             Some(Err(error)) => {
                 self.certificates.note_failure(&link, &error);
-                Err(error.why)
+                Err(PublishError::Failed(error.why))
             }
-            None => Err("Valkey did not reply in time".to_owned()),
+            None => Err(failed("Valkey did not reply in time")),
         }
     }
 
     fn complete(mut self: Box<Self>, text: &[u8]) {
-        let (link, name) = (self.link(), self.names.certificate());
-        let record = PemRecord { fence: self.number, pem: text.to_vec().into() };
+        let (link, name) = (self.link(), self.lease.names.certificate());
+        let record = PemRecord { pem: text.to_vec().into() };
         let info = CertificateInfo::from_pem(text);
         let record = record.encode(&link.secret, &name);
         let (Some(info), Some(record)) = (info, record) else { return };
         let lifetime_ms = info.not_after_s.saturating_sub(now_s()).max(1) * 1000;
-        let (names, token, number) = (self.names.clone(), self.token.clone(), self.number);
-        let (mark, used) = (self.certificates.new_token(&link), Arc::clone(&link));
+        let (lease, used) = (Arc::clone(&self.lease), Arc::clone(&link));
+        lease.close();
         let stored = block_on_link(&link, async move {
-            used.connection.store_certificate(&names, (&token, number), &record, lifetime_ms, &mark).await
+            let mark = change_mark(&lease.names, &record);
+            let HeldLease { names, value, .. } = &*lease;
+            used.connection.store_certificate(names, value, &record, lifetime_ms, &mark).await
         });
         match stored {
             Some(Ok(true)) => {
-                self.has_ended = true;
+                self.is_closed = true;
                 self.certificates.counters.stored.fetch_add(1, Relaxed);
             }
-            // Another node may have obtained a certificate meanwhile: the one that is valid for longer is used.
+            // Another node may have obtained a certificate meanwhile: the one that was issued last is used.
             Some(Ok(false)) | None => self.certificates.compare_again(),
             Some(Err(error)) => {
                 self.certificates.note_failure(&link, &error);
@@ -246,18 +332,79 @@ impl OrderLease for ClusterLease {
     }
 
     fn fail(mut self: Box<Self>, pause: Duration) {
-        let failures = self.failures.saturating_add(1);
-        self.end(pause, failures);
+        let failures = self.lease.failures().saturating_add(1);
+        self.close(pause, failures);
     }
 }
 
 impl Drop for ClusterLease {
     fn drop(&mut self) {
-        self.renewal.abort();
-        let name = self.names.challenges();
-        self.certificates.with_state(|state| state.own_challenges.remove(&name));
-        if !self.has_ended {
-            self.end(Duration::ZERO, self.failures);
+        if self.is_closed {
+            self.certificates.remove_lease(&self.lease);
+        } else {
+            self.close(Duration::ZERO, self.lease.failures());
         }
+        let name = self.lease.names.challenges();
+        self.certificates.with_state(|state| state.own_challenges.remove(&name));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use LeaseEffect::{Free, TakenOver, Wait};
+
+    const NOW_S: u64 = 1_800_000_000;
+    const REQUEST: OrderRequest = OrderRequest { ignores_pause: false, takes_over: false };
+    const TAKES_OVER: OrderRequest = OrderRequest { takes_over: true, ..REQUEST };
+    const IGNORES_PAUSE: OrderRequest = OrderRequest { ignores_pause: true, ..REQUEST };
+
+    fn effect(
+        (state, until_s): (OrderState, u64),
+        left_s: u64,
+        is_own: bool,
+        request: OrderRequest,
+    ) -> LeaseEffect {
+        let record = OrderLeaseRecord { state, until_s, failures: 3 };
+        lease_effect(Ok(record), Duration::from_secs(left_s), is_own, request, NOW_S)
+    }
+
+    #[test]
+    fn value_without_the_secret_does_not_delay_an_order() {
+        for error in [RecordError::NotAuthentic, RecordError::Malformed] {
+            for is_own in [true, false] {
+                let week = Duration::from_hours(7 * 24);
+                assert_eq!(lease_effect(Err(error), week, is_own, REQUEST, NOW_S), Free(0));
+            }
+        }
+        let newer = |request| {
+            lease_effect(Err(RecordError::NewerVersion), Duration::from_secs(9), true, request, NOW_S)
+        };
+        assert_eq!(newer(REQUEST), Wait(WaitReason::OtherNode, Duration::from_secs(9)));
+        assert_eq!(newer(TAKES_OVER), TakenOver(0));
+    }
+
+    #[test]
+    fn order_of_another_node_is_waited_for_until_its_lease_expires_or_it_takes_too_long() {
+        let order = (OrderState::InProgress, NOW_S + 600);
+        assert_eq!(effect(order, 20, true, REQUEST), Wait(WaitReason::OtherNode, Duration::from_secs(20)));
+        // Another client has extended the lease.
+        assert_eq!(effect(order, 999_999, true, REQUEST), Wait(WaitReason::OtherNode, LEASE));
+        assert_eq!(effect(order, 999_999, true, TAKES_OVER), TakenOver(3));
+        assert_eq!(effect(order, 0, true, REQUEST), Free(3));
+        let other = Wait(WaitReason::OtherOrder, Duration::from_secs(5));
+        assert_eq!(effect(order, 20, false, REQUEST), other);
+    }
+
+    #[test]
+    fn pause_after_a_failure_is_not_shortened_by_a_long_wait_nor_extended_by_another_client() {
+        let pause = (OrderState::Paused, NOW_S + 300);
+        let wait = |seconds| Wait(WaitReason::Failure, Duration::from_secs(seconds));
+        assert_eq!(effect(pause, 200, true, REQUEST), wait(200));
+        assert_eq!(effect(pause, 200, true, TAKES_OVER), wait(200));
+        assert_eq!(effect(pause, 999_999, true, REQUEST), wait(300));
+        assert_eq!(effect((OrderState::Paused, NOW_S), 999_999, true, REQUEST), Free(3));
+        assert_eq!(effect(pause, 200, true, IGNORES_PAUSE), Free(3));
+        assert_eq!(effect(pause, 200, false, REQUEST), Free(3), "no order is in progress");
     }
 }

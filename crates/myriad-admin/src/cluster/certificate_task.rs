@@ -5,14 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use futures_util::future::select;
+use futures_util::future::{join3, select};
 use myriad_cluster::record::{CertificateNames, ChallengeRecord, PemRecord};
 use myriad_conf::model::AcmeChallenge;
 use myriad_tls::acme_client::{
     CertificateInfo, ChallengeGuard, PendingChallenges, SharedCertificate, SharedChallenge, answer_challenge,
 };
 
+use super::certificate_changes::{ChangedCertificates, change_mark, last_mark};
 use super::certificates::{CertificateLink, ClusterCertificates, names_of, now_s};
+use super::held_lease::RENEWAL;
 use super::link_error::LinkError;
 
 /// Interval at which challenges and changes of certificates are read. A node that publishes challenges waits for two.
@@ -48,16 +50,56 @@ impl ClusterCertificates {
             state.link = Some(Arc::clone(&link));
             state.must_compare = true;
         });
+        join3(self.answer_challenges(&link), self.exchange_certificates(&link), self.renew_leases(&link))
+            .await;
+    }
+
+    /// Renews the leases of the orders of this process. Orders outlive a connection, so that the task of the next connection
+    /// continues.
+    async fn renew_leases(&self, link: &CertificateLink) {
+        loop {
+            for lease in self.with_state(|state| state.leases.clone()) {
+                if let Err(error) = lease.renew(&link.connection, &link.secret).await {
+                    self.note_failure(link, &error);
+                }
+            }
+            tokio::time::sleep(RENEWAL).await;
+        }
+    }
+
+    /// Answers the challenges of other nodes. Certificates are exchanged separately, which takes longer.
+    async fn answer_challenges(&self, link: &CertificateLink) {
         let mut answered = HashMap::new();
-        let mut issued = Vec::new();
+        loop {
+            let certificates = self.with_state(|state| state.certificates.clone());
+            if certificates.is_empty() {
+                answered.clear();
+            } else {
+                let names: Vec<_> =
+                    certificates.iter().map(|certificate| names_of(&link.secret, certificate)).collect();
+                match link.connection.poll(&names).await {
+                    Ok(found) => {
+                        let found = found.into_iter();
+                        let found = found.map(|(index, value)| (&names[index], &certificates[index], value));
+                        self.answer(link, found, &mut answered);
+                    }
+                    Err(error) => self.note_failure(link, &error),
+                }
+            }
+            tokio::time::sleep(INTERVAL).await;
+        }
+    }
+
+    /// Exchanges the certificates that have changed, and all of them at the beginning and after a failure.
+    async fn exchange_certificates(&self, link: &CertificateLink) {
+        let mut known = Vec::new();
         loop {
             let (certificates, must_compare) = self
                 .with_state(|state| (state.certificates.clone(), std::mem::take(&mut state.must_compare)));
             if !certificates.is_empty()
-                && let Err(error) =
-                    self.exchange(&link, &certificates, must_compare, &mut answered, &mut issued).await
+                && let Err(error) = self.exchange(link, &certificates, must_compare, &mut known).await
             {
-                self.note_failure(&link, &error);
+                self.note_failure(link, &error);
                 self.with_state(|state| state.must_compare = true);
             }
             let pause = std::pin::pin!(tokio::time::sleep(INTERVAL));
@@ -65,25 +107,26 @@ impl ClusterCertificates {
         }
     }
 
+    /// Compares the certificates that have changed since the mark `known`, or all of them.
     async fn exchange(
         &self,
         link: &CertificateLink,
         certificates: &[SharedCertificate],
         must_compare: bool,
-        answered: &mut HashMap<String, AnsweredChallenges>,
-        issued: &mut Vec<u8>,
+        known: &mut Vec<u8>,
     ) -> Result<(), LinkError> {
-        let names: Vec<_> =
-            certificates.iter().map(|certificate| names_of(&link.secret, certificate)).collect();
-        let reply = link.connection.poll(&names).await?;
-        let found =
-            reply.challenges.into_iter().map(|(index, value)| (&names[index], &certificates[index], value));
-        self.answer(link, found, answered);
-        if must_compare || *issued != reply.issued {
-            for (names, certificate) in names.iter().zip(certificates) {
-                self.compare(link, names, certificate).await?;
+        let marks = link.connection.changes(known).await?;
+        let changed = marks.as_deref().map(|marks| ChangedCertificates::since(known, marks));
+        if must_compare || changed.is_some() {
+            for certificate in certificates {
+                let names = names_of(&link.secret, certificate);
+                if must_compare || changed.as_ref().is_some_and(|changed| changed.contain(&names)) {
+                    self.compare(link, &names, certificate).await?;
+                }
             }
-            *issued = reply.issued;
+        }
+        if let Some(marks) = marks {
+            *known = last_mark(&marks).to_vec();
         }
         Ok(())
     }
@@ -143,11 +186,10 @@ impl ClusterCertificates {
         if !is_newer || info.not_after_s <= now_s() {
             return Ok(());
         }
-        let fence = stored.map_or(0, |record| record.fence);
-        let record = PemRecord { fence, pem: text.to_vec().into() };
+        let record = PemRecord { pem: text.to_vec().into() };
         let Some(record) = record.encode(&link.secret, &names.certificate()) else { return Ok(()) };
         let lifetime_ms = (info.not_after_s - now_s()) * 1000;
-        let mark = self.new_token(link);
+        let mark = change_mark(names, &record);
         if link.connection.replace_certificate(names, &value, &record, lifetime_ms, &mark).await? {
             self.counters.stored.fetch_add(1, Relaxed);
         }

@@ -3,7 +3,8 @@
 //! ```text
 //! agent of an issuer --begin--> lease: order, publish challenges, complete or fail      certificate_lease
 //! task of the connection: challenges of other nodes -> PendingChallenges                certificate_task
-//!                         certificates of other nodes -> slots, files
+//!                         changed certificates of other nodes -> slots, files           certificate_changes
+//!                         renewal of the leases of this process                         held_lease
 //! ```
 //!
 //! Requests and handshakes use the challenges and certificates in memory, and never wait for Valkey.
@@ -22,6 +23,7 @@ use parking_lot::Mutex;
 use tokio::runtime::Handle;
 use tokio::sync::Notify;
 
+use super::held_lease::HeldLease;
 use super::input::clock_ms;
 use super::link_error::LinkError;
 use super::log_limiter::LogLimiter;
@@ -49,6 +51,8 @@ pub(super) struct CertificatesState {
     pub challenges: Option<Arc<PendingChallenges>>,
     /// Names of the challenges of orders of this process, which answers them already.
     pub own_challenges: HashSet<String>,
+    /// Leases of the orders in progress of this process.
+    pub leases: Vec<Arc<HeldLease>>,
     /// True if all certificates must be compared with those in Valkey.
     pub must_compare: bool,
 }
@@ -57,8 +61,6 @@ pub(super) struct CertificatesState {
 pub(super) struct CertificateLink {
     pub connection: SecretConnection,
     pub secret: ClusterSecret,
-    /// Text that identifies this process in tokens of leases.
-    pub owner: String,
     /// Runtime of the connection.
     pub runtime: Handle,
     pub log: ErrorLog,
@@ -70,10 +72,6 @@ pub(super) struct CertificateCounters {
     pub stored: AtomicU64,
     pub refused: AtomicU64,
     pub failed: AtomicU64,
-    /// Number of the last token of a lease, or mark of a change.
-    last_token: AtomicU64,
-    /// Largest number of a lease in the certificates that were read. Valkey may lose its counter.
-    pub largest_fence: AtomicU64,
 }
 
 impl ClusterCertificates {
@@ -112,6 +110,17 @@ impl ClusterCertificates {
         .map(|(name, counter)| (name, counter.load(Relaxed)))
     }
 
+    /// Adds a lease, which is renewed until [`Self::remove_lease`].
+    pub(super) fn add_lease(&self, lease: &Arc<HeldLease>) {
+        self.state.lock().leases.push(Arc::clone(lease));
+    }
+
+    /// Removes a lease, and stops its renewal.
+    pub(super) fn remove_lease(&self, lease: &Arc<HeldLease>) {
+        lease.close();
+        self.state.lock().leases.retain(|other| !Arc::ptr_eq(other, lease));
+    }
+
     /// Calls a function with the locked state.
     pub(super) fn with_state<R>(&self, change: impl FnOnce(&mut CertificatesState) -> R) -> R {
         change(&mut self.state.lock())
@@ -120,11 +129,6 @@ impl ClusterCertificates {
     /// Returns the connection, if there is one.
     pub(super) fn link(&self) -> Option<Arc<CertificateLink>> {
         self.state.lock().link.clone()
-    }
-
-    /// Returns a text that no other lease or change has.
-    pub(super) fn new_token(&self, link: &CertificateLink) -> String {
-        format!("{}-{}", link.owner, self.counters.last_token.fetch_add(1, Relaxed))
     }
 
     /// Uses the certificate of a record if it is newer than that in the slot, and stores it. Returns true if it is used.
@@ -166,9 +170,7 @@ impl ClusterCertificates {
             return None;
         }
         let record = PemRecord::decode(&link.secret, &names.certificate(), value);
-        let record = record.inspect_err(|error| self.refuse_value(link, certificate, *error)).ok()?;
-        self.counters.largest_fence.fetch_max(record.fence, Relaxed);
-        Some(record)
+        record.inspect_err(|error| self.refuse_value(link, certificate, *error)).ok()
     }
 
     /// Counts and logs a value that is refused.
@@ -185,7 +187,12 @@ impl ClusterCertificates {
     pub(super) fn refuse(&self, link: &CertificateLink, subject: &str, why: &str) {
         self.counters.refused.fetch_add(1, Relaxed);
         let text = format!("a value for the certificate for {subject} in Valkey is refused ({why})");
-        self.log_limiter.lock().write(&link.log, LogLevel::Error, &text, clock_ms());
+        self.log(link, LogLevel::Error, &text);
+    }
+
+    /// Writes a message, at most once per minute.
+    pub(super) fn log(&self, link: &CertificateLink, level: LogLevel, text: &str) {
+        self.log_limiter.lock().write(&link.log, level, text, clock_ms());
     }
 
     /// Counts a failed command, and logs it unless the connection is lost.
@@ -196,7 +203,7 @@ impl ClusterCertificates {
                 "certificates cannot be exchanged ({}); if Valkey refuses a command, permit those that docs/cluster.md lists",
                 error.why
             );
-            self.log_limiter.lock().write(&link.log, LogLevel::Error, &text, clock_ms());
+            self.log(link, LogLevel::Error, &text);
         }
     }
 }

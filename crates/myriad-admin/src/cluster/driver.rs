@@ -340,12 +340,11 @@ impl ClusterDriver {
 
     /// Starts the tasks of the exchange of ticket keys and certificates.
     fn exchange_secrets(&mut self, connection: &CommandConnection) {
-        let DriverResources { ticket_keys, certificates, secret, start, log, .. } = &self.resources;
+        let DriverResources { ticket_keys, certificates, secret, log, .. } = &self.resources;
         let ticket_keys = Arc::clone(ticket_keys).run(connection.secrets(), secret.clone(), log.clone());
         let certificates = Arc::clone(certificates).run(CertificateLink {
             connection: connection.secrets(),
             secret: secret.clone(),
-            owner: owner(*start),
             runtime: tokio::runtime::Handle::current(),
             log: log.clone(),
         });

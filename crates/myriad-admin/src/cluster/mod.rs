@@ -14,7 +14,8 @@
 //! | `exchanged_state` | state that the nodes exchange in addition to purges: |
 //! | `pages`, `page_commands`, `page_link` | pages that the nodes fetch for each other; their commands and connections |
 //! | `ticket_keys`, `secret_commands` | keys of TLS session tickets that the nodes share; commands for encrypted values |
-//! | `certificates`, `certificate_lease`, `certificate_task`, `certificate_commands` | automatic certificates that the nodes share; orders; exchange; commands |
+//! | `certificates`, `certificate_task`, `certificate_changes`, `certificate_commands` | automatic certificates that the nodes share; exchange; marks of changes; commands |
+//! | `certificate_lease`, `held_lease` | orders of automatic certificates; renewal of their leases |
 //! | `limits`, `limit_link` | use of limits, exchanged with the other nodes; its connections |
 //! | `position_file` | file with the position of this node in the purge log |
 //! | `options` | settings with the contents of the files that they name |
@@ -22,6 +23,7 @@
 //! | `server_url` | addresses of Valkey: `redis://`, `rediss://`, `sentinel://` |
 
 mod block;
+mod certificate_changes;
 mod certificate_commands;
 mod certificate_lease;
 mod certificate_task;
@@ -29,6 +31,7 @@ mod certificates;
 mod directives;
 mod driver;
 mod exchanged_state;
+mod held_lease;
 mod input;
 mod limit_link;
 mod limits;

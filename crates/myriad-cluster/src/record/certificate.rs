@@ -48,17 +48,15 @@ impl CertificateNames {
         format!("acme-lease:{}", self.id)
     }
 
-    /// Returns the name of the counter of the leases.
-    pub fn fence(&self) -> String {
-        format!("acme-fence:{}", self.id)
+    /// Returns the part that all names have in common: 32 hexadecimal digits.
+    pub fn id(&self) -> &str {
+        &self.id
     }
 }
 
 /// Text in PEM in Valkey, encrypted: a certificate chain with its private key, or the key of an account.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PemRecord {
-    /// Number of the lease under which the certificate was ordered; 0 without a lease.
-    pub fence: u64,
     /// The text.
     pub pem: Zeroizing<Vec<u8>>,
 }
@@ -73,7 +71,6 @@ impl PemRecord {
         // The capacity suffices, so that no copies of the key remain in memory.
         let mut writer = FieldWriter::with_capacity(self.pem.len() + 64);
         writer.byte(VERSION);
-        writer.u64(self.fence);
         writer.bytes(&self.pem);
         secret.encrypt(name, writer.into_bytes().into())
     }
@@ -83,10 +80,9 @@ impl PemRecord {
         let contents = secret.decrypt(name, value)?;
         let mut reader = FieldReader::new(&contents);
         reader.version(VERSION)?;
-        let fence = reader.u64()?;
         let pem = reader.bytes(MAX_PEM)?.to_vec().into();
         reader.finish()?;
-        Ok(Self { fence, pem })
+        Ok(Self { pem })
     }
 }
 
@@ -157,7 +153,7 @@ mod tests {
         let [one, two] = ["one.test", "two.test"].map(|text| CertificateNames::new(&secret, text));
         assert_ne!(one, two);
         assert!(!one.certificate().contains("one.test"));
-        let record = PemRecord { fence: 3, pem: b"certificate and key".to_vec().into() };
+        let record = PemRecord { pem: b"certificate and key".to_vec().into() };
         let value = record.encode(&secret, &one.certificate()).unwrap();
         assert_eq!(PemRecord::decode(&secret, &one.certificate(), &value), Ok(record));
         for name in [two.certificate(), one.account(), one.challenges()] {
@@ -173,7 +169,7 @@ mod tests {
         let decoded = ChallengeRecord::decode_all(&secret, &one.challenges(), &value);
         assert_eq!(decoded.as_deref(), Ok(&challenges[..]));
         assert!(ChallengeRecord::decode_all(&secret, &two.challenges(), &value).is_err());
-        let long = PemRecord { fence: 0, pem: vec![0; MAX_PEM + 1].into() };
+        let long = PemRecord { pem: vec![0; MAX_PEM + 1].into() };
         assert!(long.encode(&secret, "name").is_none());
     }
 }

@@ -14,7 +14,9 @@ use zeroize::Zeroizing;
 use crate::acme_client::callbacks::{LogCallback, StoreCallback};
 use crate::acme_client::certificate_slot::CertificateSlot;
 use crate::acme_client::challenges::{NameReservation, PendingChallenges};
-use crate::acme_client::coordination::{OrderCoordinator, OrderLease, OrderTurn};
+use crate::acme_client::coordination::{
+    LONGEST_ORDER, OrderCoordinator, OrderLease, OrderRequest, OrderTurn,
+};
 use crate::acme_client::error::AcmeError;
 use crate::acme_client::https::{Https, Resolve};
 use crate::acme_client::issuer::{AccountKey, CertificateOrder, Issuer};
@@ -25,7 +27,7 @@ use crate::acme_client::roots;
 use crate::acme_client::schedule::{
     self, LEAST_INTERVAL_S, RenewalWindow, format_duration, information_interval_s, pause_s,
 };
-use crate::acme_client::wait_times::{LONGEST_WAIT_S, WaitReason, WaitTimes};
+use crate::acme_client::wait_times::{WaitReason, WaitTimes};
 
 /// Name of the file that contains the account key.
 pub const ACCOUNT_FILE: &str = "account.key";
@@ -38,6 +40,8 @@ const LONGEST_SLEEP_S: u64 = 3600;
 const RETRY_S: u64 = 2;
 /// Pause of a node that has a certificate and cannot reach the other nodes, in seconds.
 const UNREACHABLE_S: u64 = 60;
+/// Maximum time after which the right to order a certificate is requested again, in seconds.
+const LONGEST_WAIT_S: u64 = 12 * 3600;
 
 /// Functions that an agent calls in the rest of the process.
 #[derive(Clone)]
@@ -175,6 +179,13 @@ impl ScheduledCertificate {
         self.failures > 0 || self.waits.is_paused()
     }
 
+    /// Returns the request for the right to order the certificate among the nodes of a cluster.
+    fn request(&self, now_s: u64) -> OrderRequest {
+        // The configuration may have been corrected, or the process restarted for it.
+        let is_first = !self.slot.is_ready() && self.failures == 0 && !self.waits.has_reached();
+        OrderRequest { ignores_pause: is_first, takes_over: self.waits.takes_over(now_s) }
+    }
+
     /// Returns the time of the certificate's next task, in seconds since the Unix epoch.
     fn due_s(&self) -> u64 {
         if self.slot.is_ready() { self.order_at_s.min(self.information_at_s) } else { self.order_at_s }
@@ -271,11 +282,15 @@ impl AgentThread {
                     lease.complete(text.as_bytes());
                 }
             }
-            // Another node has the right to order the certificate now.
-            Err(AcmeError::Stopped) if lease.as_ref().is_some_and(|lease| lease.is_lost()) => {
+            Err(AcmeError::Stopped) => {}
+            // Another node has the right to order the certificate now: whatever the error is, it is not a failed order.
+            Err(error) if lease.as_ref().is_some_and(|lease| lease.is_lost()) => {
+                self.client = None;
+                let message =
+                    format_args!("gave up the order of the certificate for {}: {error}", slot.order);
+                self.log(outside, LogLevel::Info, message);
                 self.postpone(slot, RETRY_S);
             }
-            Err(AcmeError::Stopped) => {}
             Err(error) => self.order_failed(slot, outside, lease, &error),
         }
     }
@@ -298,12 +313,8 @@ impl AgentThread {
             }
         };
         let Some(cluster) = &outside.cluster else { return Ok(OrderRight { lease: None, names }) };
-        // The configuration may have been corrected, or the process restarted for it.
-        let is_first = |entry: &mut ScheduledCertificate| {
-            !entry.slot.is_ready() && entry.failures == 0 && !entry.waits.has_reached()
-        };
-        let ignores_pause = self.shared.with_entry(slot, is_first).unwrap_or(false);
-        match cluster.begin(slot, ignores_pause) {
+        let request = self.shared.with_entry(slot, |entry| entry.request(now_s)).unwrap_or_default();
+        match cluster.begin(slot, request) {
             OrderTurn::Unshared => Ok(OrderRight { lease: None, names }),
             OrderTurn::Granted(lease) => {
                 // The certificate may have been put into the slot before the right was requested.
@@ -408,16 +419,31 @@ impl AgentThread {
     ) -> Result<Zeroizing<String>, AcmeError> {
         let replaces = slot.info().and_then(|facts| facts.renewal_id.clone());
         let shared = Arc::clone(&self.shared);
-        let wait = |pause: Duration| shared.sleep(pause, slot) && !lease.is_some_and(OrderLease::is_lost);
+        let wait = |pause: Duration| shared.sleep(pause, slot);
         let challenges = Arc::clone(&self.challenges);
         let issuer = self.issuer.clone();
-        let around =
-            OrderContext { issuer: &issuer, challenges: &challenges, lease, now_s: now_s(), wait: &wait };
+        let around = OrderContext {
+            issuer: &issuer,
+            challenges: &challenges,
+            lease,
+            deadline: lease.map(|_| Instant::now() + LONGEST_ORDER),
+            now_s: now_s(),
+            wait: &wait,
+        };
         let client = self.client(outside)?;
         let replaces = replaces.filter(|_| client.directory.renewal_info.is_some());
         let text = order::order_certificate(client, &around, &slot.order, replaces.as_deref())?;
-        slot.fill(text.as_bytes())?;
-        (outside.store)(&slot.order.file_name(), text.as_bytes());
+        // Another node may have obtained a newer certificate meanwhile.
+        let is_lost = lease.is_some_and(OrderLease::is_lost);
+        let is_used = if is_lost {
+            slot.fill_newer(text.as_bytes(), now_s())?
+        } else {
+            slot.fill(text.as_bytes())?;
+            true
+        };
+        if is_used {
+            (outside.store)(&slot.order.file_name(), text.as_bytes());
+        }
         Ok(text)
     }
 
@@ -485,42 +511,44 @@ impl AgentThread {
     }
 
     fn client(&mut self, outside: &AgentCallbacks) -> Result<&mut AcmeClient, AcmeError> {
-        let key = self.key(outside)?;
         let fresh = self.client.take().filter(|(read, _)| read.elapsed() < DIRECTORY_AGE);
         let client = if let Some(client) = fresh {
             client
         } else {
+            let key = self.key(outside)?;
             let https = Https::new(roots::tls_config(&self.issuer)?, Arc::clone(&outside.resolve));
             (Instant::now(), AcmeClient::open(https, &self.issuer, key)?)
         };
         Ok(&mut self.client.insert(client).1)
     }
 
-    /// Returns the account key: the configured one, that of the cluster, the stored one, or a newly generated one. A new key
-    /// is stored before it is used.
+    /// Returns the account key: the configured one, that of the cluster, the known or stored one, or a newly generated one. A
+    /// new key is stored before it is used. The nodes of a cluster agree on the key again for each client, so that it is in
+    /// Valkey also after a loss of data.
     fn key(&mut self, outside: &AgentCallbacks) -> Result<Arc<SigningKey>, AcmeError> {
-        if let Some(key) = &self.key {
-            return Ok(Arc::clone(key));
-        }
-        let key = match &self.issuer.account_key {
-            AccountKey::Configured(text) => SigningKey::from_pem(text).ok_or_else(|| {
-                AcmeError::Refused("the file named by account_key contains no usable private key".to_owned())
-            })?,
-            AccountKey::Generated(kind) => {
-                let stored = self.account.as_deref().and_then(|text| SigningKey::from_pem(text));
-                let is_stored = stored.is_some();
-                let own = stored.map_or_else(|| SigningKey::generate(*kind), Ok)?;
-                let (key, is_own) = match self.shared_key(&own, outside) {
-                    Some(shared) => (shared, false),
-                    None => (own, true),
-                };
-                if !is_stored || !is_own {
-                    (outside.store)(ACCOUNT_FILE, key.to_pem().as_bytes());
-                }
-                key
+        let kind = match &self.issuer.account_key {
+            AccountKey::Generated(kind) => *kind,
+            AccountKey::Configured(text) => {
+                let key = SigningKey::from_pem(text).ok_or_else(|| {
+                    AcmeError::Refused(
+                        "the file named by account_key contains no usable private key".to_owned(),
+                    )
+                })?;
+                return Ok(Arc::new(key));
             }
         };
-        Ok(Arc::clone(self.key.insert(Arc::new(key))))
+        let stored = || self.account.as_deref().and_then(|text| SigningKey::from_pem(text)).map(Arc::new);
+        let known = self.key.clone().or_else(stored);
+        let is_stored = known.is_some();
+        let own = known.map_or_else(|| SigningKey::generate(kind).map(Arc::new), Ok)?;
+        let (key, is_own) = match self.shared_key(&own, outside) {
+            Some(shared) => (Arc::new(shared), false),
+            None => (own, true),
+        };
+        if !is_stored || !is_own {
+            (outside.store)(ACCOUNT_FILE, key.to_pem().as_bytes());
+        }
+        Ok(Arc::clone(self.key.insert(key)))
     }
 
     /// Returns the account key on which the nodes of the cluster agree; `None` if it is `own`, or there is none.

@@ -52,8 +52,8 @@ impl CertificateInfo {
         })
     }
 
-    /// Returns true if the certificate was issued after another one: its validity begins later, or begins in the same second
-    /// and ends later. A renewal may be valid for a shorter time than the certificate that it replaces.
+    /// Returns true if the certificate was issued after another one: its validity begins later, or at the same second and is
+    /// longer. A renewal may be valid for a shorter time than the certificate that it replaces.
     pub fn is_newer_than(&self, other: &Self) -> bool {
         (self.not_before_s, self.not_after_s) > (other.not_before_s, other.not_after_s)
     }

@@ -32,6 +32,8 @@ pub enum AcmeError {
     Cryptography(&'static str),
     /// The other nodes of the cluster did not get the challenges; the text contains the reason.
     Cluster(String),
+    /// The right to order the certificate for the nodes of a cluster was lost.
+    LeaseLost,
     /// The order was cancelled: the agent was stopped, or the certificate is no longer ordered.
     Stopped,
 }
@@ -77,6 +79,7 @@ impl fmt::Display for AcmeError {
             Self::Cluster(why) => {
                 write!(f, "the challenges were not sent to the other nodes of the cluster: {why}")
             }
+            Self::LeaseLost => f.write_str("the right to order it was lost to another node of the cluster"),
             Self::Cryptography(what) => write!(f, "{what} failed"),
             Self::Stopped => f.write_str("stopped"),
         }

@@ -46,7 +46,10 @@ pub use certificate_info::CertificateInfo;
 pub use certificate_slot::CertificateSlot;
 pub use challenge_answer::answer_challenge;
 pub use challenges::{ChallengeGuard, PendingChallenges};
-pub use coordination::{OrderCoordinator, OrderLease, OrderTurn, SharedCertificate, SharedChallenge};
+pub use coordination::{
+    LONGEST_ORDER, OrderCoordinator, OrderLease, OrderRequest, OrderTurn, PublishError, SharedCertificate,
+    SharedChallenge,
+};
 pub use error::AcmeError;
 pub use issuer::{CertificateOrder, ExternalAccount, Issuer};
 pub use key::SigningKey;

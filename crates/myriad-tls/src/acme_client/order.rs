@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 use crate::acme_client::certificate_info::CertificateInfo;
 use crate::acme_client::challenge_answer::{answer_challenge, is_token};
 use crate::acme_client::challenges::{ChallengeGuard, PendingChallenges};
-use crate::acme_client::coordination::{OrderLease, SharedChallenge};
+use crate::acme_client::coordination::{OrderLease, PublishError, SharedChallenge};
 use crate::acme_client::csr;
 use crate::acme_client::error::{AcmeError, one_line};
 use crate::acme_client::https::HttpsReply;
@@ -49,10 +49,19 @@ pub struct OrderContext<'a> {
     /// Right to order the certificate for the nodes of a cluster, which answer the challenges, too; `None` if this process
     /// orders it for itself.
     pub lease: Option<&'a dyn OrderLease>,
+    /// Time at which the order fails if the authority has not validated the names; `None` without a limit of the whole order.
+    pub deadline: Option<Instant>,
     /// Current time in seconds since the Unix epoch.
     pub now_s: u64,
     /// Function that waits between polls and detects that the order was cancelled.
     pub wait: WaitCallback<'a>,
+}
+
+impl OrderContext<'_> {
+    /// Fails if the right to order the certificate was lost.
+    fn check_lease(&self) -> Result<(), AcmeError> {
+        if self.lease.is_some_and(OrderLease::is_lost) { Err(AcmeError::LeaseLost) } else { Ok(()) }
+    }
 }
 
 /// Orders a certificate. Returns the chain and the private key in one PEM text. `replaces` identifies the certificate
@@ -79,7 +88,10 @@ pub fn order_certificate(
     let pending = prove_control(client, around, &state, &order.identifiers)?;
     state = poll_until_settled(client, around, &url, state, &["pending"])?;
     drop(pending);
+    around.check_lease()?;
     let key = SigningKey::generate(order.key)?;
+    // From here on, the authority issues a certificate, which must not be lost.
+    let around = &OrderContext { lease: None, deadline: None, ..*around };
     if state["status"] == "ready" {
         let first = order.identifiers.first().map(ToString::to_string).filter(|_| around.issuer.common_name);
         let request = csr::request(&key, &order.identifiers, first.as_deref())?;
@@ -163,7 +175,10 @@ fn prove_control(
         open.push((url.to_owned(), identifier, url_of_challenge));
     }
     if let Some(lease) = around.lease.filter(|_| !shared.is_empty()) {
-        lease.publish(&shared).map_err(AcmeError::Cluster)?;
+        lease.publish(&shared).map_err(|error| match error {
+            PublishError::LeaseLost => AcmeError::LeaseLost,
+            PublishError::Failed(why) => AcmeError::Cluster(why),
+        })?;
     }
     for (_, _, challenge) in &open {
         client.post(challenge, &json!({}))?;
@@ -272,7 +287,8 @@ fn poll(
         if is_done(&json_of(&reply)?) {
             return Ok(reply);
         }
-        if began.elapsed() >= PATIENCE {
+        around.check_lease()?;
+        if began.elapsed() >= PATIENCE || around.deadline.is_some_and(|deadline| deadline <= Instant::now()) {
             let why = "timed out waiting for the certificate authority".to_owned();
             return Err(AcmeError::Connection { url: url.to_owned(), why });
         }

@@ -15,21 +15,11 @@ pub enum WaitReason {
 
 /// Time in seconds after which a node without a usable certificate orders it for itself, if it cannot reach the other nodes.
 const ALONE_AFTER_S: u64 = 60;
-/// Time in seconds after which a node without a usable certificate orders it for itself, although another node has the right
-/// to order it.
-pub(crate) const LONGEST_WAIT_S: u64 = 12 * 3600;
+/// Time in seconds after which a node takes over the right of another one to order a certificate. It is longer than any order
+/// ([`LONGEST_ORDER`](crate::acme_client::LONGEST_ORDER), and the download of the certificate).
+pub(crate) const TAKE_OVER_AFTER_S: u64 = 20 * 60;
 
 impl WaitReason {
-    /// Returns the time in seconds after which a node without a usable certificate does not wait any longer; `None` if it
-    /// waits until the reason no longer applies. A pause after failures is never shortened, because it protects the authority.
-    fn limit_s(self) -> Option<u64> {
-        match self {
-            Self::OtherNode => Some(LONGEST_WAIT_S),
-            Self::OtherOrder | Self::Failure => None,
-            Self::Unreachable => Some(ALONE_AFTER_S),
-        }
-    }
-
     /// Returns the reason for messages.
     pub(crate) fn text(self) -> &'static str {
         match self {
@@ -58,7 +48,8 @@ pub(crate) struct WaitTimes {
 pub(crate) struct Wait {
     /// True if the certificate did not wait for the reason before.
     pub is_first: bool,
-    /// True if a node without a usable certificate does not wait any longer.
+    /// True if a node without a usable certificate orders it for itself. A pause after failures has no such limit, because it
+    /// protects the authority.
     pub is_over: bool,
 }
 
@@ -83,7 +74,16 @@ impl WaitTimes {
         };
         let is_first = since_s.is_none();
         let elapsed_s = now_s.saturating_sub(*since_s.get_or_insert(now_s));
-        Wait { is_first, is_over: reason.limit_s().is_some_and(|limit_s| elapsed_s >= limit_s) }
+        let is_over = reason == WaitReason::Unreachable && elapsed_s >= ALONE_AFTER_S;
+        Wait { is_first, is_over }
+    }
+
+    /// Returns true if the certificate has waited for another node, or another order, for longer than an order takes.
+    pub(crate) fn takes_over(&self, now_s: u64) -> bool {
+        let is_long = |since_s: Option<u64>| {
+            since_s.is_some_and(|since_s| now_s.saturating_sub(since_s) >= TAKE_OVER_AFTER_S)
+        };
+        is_long(self.other_node_since_s) || is_long(self.other_order_since_s)
     }
 
     /// Resets all times: the certificate does not wait any longer.
@@ -123,7 +123,8 @@ mod tests {
         let mut times = WaitTimes::default();
         times.begin(WaitReason::OtherNode, 0);
         times.begin(WaitReason::Unreachable, 10);
-        assert!(times.begin(WaitReason::OtherNode, LONGEST_WAIT_S).is_over);
+        times.begin(WaitReason::OtherNode, TAKE_OVER_AFTER_S - 1);
+        assert!(!times.takes_over(TAKE_OVER_AFTER_S - 1) && times.takes_over(TAKE_OVER_AFTER_S));
     }
 
     #[test]
@@ -131,9 +132,11 @@ mod tests {
         let mut times = WaitTimes::default();
         times.begin(WaitReason::OtherNode, 0);
         assert!(times.begin(WaitReason::Failure, 10).is_first && times.is_paused());
-        for now_s in [LONGEST_WAIT_S, 10 * LONGEST_WAIT_S] {
+        for now_s in [43_200, 432_000] {
             assert_eq!(times.begin(WaitReason::Failure, now_s), Wait { is_first: false, is_over: false });
+            assert!(!times.takes_over(now_s));
         }
-        assert!(!times.begin(WaitReason::OtherNode, 10 * LONGEST_WAIT_S).is_over);
+        times.begin(WaitReason::OtherNode, 432_000);
+        assert!(!times.takes_over(432_001));
     }
 }

@@ -5,25 +5,29 @@ use std::collections::VecDeque;
 use myriad_conf::model::{AcmeChallenge, AcmeIdentifier, AcmeKeyKind};
 
 use super::*;
-use crate::acme_client::coordination::SharedChallenge;
+use crate::acme_client::coordination::{PublishError, SharedChallenge};
+use crate::acme_client::wait_times::TAKE_OVER_AFTER_S;
 use crate::testing::TestCertificate;
 
 /// Coordinator that gives the turns of a script, and records the requests.
 #[derive(Default)]
 struct ScriptedCoordinator {
     turns: Mutex<VecDeque<OrderTurn>>,
-    /// For each request, true if it ignored the pause after failures.
-    requests: Mutex<Vec<bool>>,
+    requests: Mutex<Vec<OrderRequest>>,
+    /// Key of the account on which the nodes agree, and the proposals.
+    account: Mutex<Option<Zeroizing<Vec<u8>>>>,
+    proposals: Mutex<Vec<Vec<u8>>>,
 }
 
 impl OrderCoordinator for ScriptedCoordinator {
-    fn begin(&self, _: &Arc<CertificateSlot>, ignores_pause: bool) -> OrderTurn {
-        self.requests.lock().push(ignores_pause);
+    fn begin(&self, _: &Arc<CertificateSlot>, request: OrderRequest) -> OrderTurn {
+        self.requests.lock().push(request);
         self.turns.lock().pop_front().expect("a turn of the script")
     }
 
-    fn account_key(&self, _: &Issuer, _: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
-        None
+    fn account_key(&self, _: &Issuer, proposal: &[u8]) -> Option<Zeroizing<Vec<u8>>> {
+        self.proposals.lock().push(proposal.to_vec());
+        Some(self.account.lock().get_or_insert_with(|| proposal.to_vec().into()).clone())
     }
 }
 
@@ -38,7 +42,7 @@ impl OrderLease for ScriptedLease {
         0
     }
 
-    fn publish(&self, _: &[SharedChallenge]) -> Result<(), String> {
+    fn publish(&self, _: &[SharedChallenge]) -> Result<(), PublishError> {
         Ok(())
     }
 
@@ -175,7 +179,37 @@ fn first_request_ignores_the_pause_after_failures_of_other_nodes_once() {
     bench.turn(0, waiting(WaitReason::Unreachable, 0));
     bench.turn(2, waiting(WaitReason::OtherNode, 30));
     bench.turn(40, waiting(WaitReason::Failure, 7200));
-    assert_eq!(*bench.script.requests.lock(), [true, true, false]);
+    let ignored: Vec<_> = bench.script.requests.lock().iter().map(|request| request.ignores_pause).collect();
+    assert_eq!(ignored, [true, true, false]);
+}
+
+#[test]
+fn order_of_another_node_that_lasts_too_long_is_taken_over_with_a_lease() {
+    let bench = Bench::new();
+    for now_s in [0, 30, TAKE_OVER_AFTER_S - 1, TAKE_OVER_AFTER_S] {
+        assert_eq!(bench.turn(now_s, waiting(WaitReason::OtherNode, 30)), Turn::Postponed, "never alone");
+    }
+    assert_eq!(
+        bench.turn(TAKE_OVER_AFTER_S + 31, OrderTurn::Granted(Box::new(ScriptedLease))),
+        Turn::Granted
+    );
+    assert_eq!(bench.turn(TAKE_OVER_AFTER_S + 62, waiting(WaitReason::OtherNode, 30)), Turn::Postponed);
+    let taken: Vec<_> = bench.script.requests.lock().iter().map(|request| request.takes_over).collect();
+    assert_eq!(taken, [false, false, false, true, true, false]);
+}
+
+#[test]
+fn account_key_is_proposed_again_after_a_loss_of_data() {
+    let mut bench = Bench::new();
+    let callbacks = bench.callbacks.clone();
+    let mut key = || bench.thread.key(&callbacks).expect("a key").to_pem().as_bytes().to_vec();
+    let first = key();
+    *bench.script.account.lock() = None;
+    assert_eq!(key(), first);
+    assert_eq!(*bench.script.proposals.lock(), [first.clone(), first]);
+    let other = SigningKey::generate(AcmeKeyKind::P256).expect("a key").to_pem();
+    *bench.script.account.lock() = Some(other.as_bytes().to_vec().into());
+    assert_eq!(key(), other.as_bytes(), "the account of the other nodes");
 }
 
 #[test]
