@@ -38,6 +38,6 @@ pub use event::{
 };
 pub use machine::ClusterNode;
 pub use message::{ClusterMessage, ExpiryReason};
-pub use partition::{LateMember, PartitionCause, PartitionReport};
+pub use partition::{LateMember, LateReason, PartitionCause, PartitionReport};
 pub use settings::{ClockMs, NodeSettings, NodeStart, NodeTimings, PartitionPolicy};
 pub use status::{LinkState, MemberPresence, MemberStatus, NodeStatus, PendingPurgeStatus};

@@ -98,14 +98,21 @@ impl ContactState {
         }
     }
 
+    /// Time at which a partition is detected unless the node has contact before. A node that starts is given the same time
+    /// for its first contact as one that loses it; the rule for stored pages does not depend on this.
+    fn detection_due_at(&self) -> ClockMs {
+        self.fresh_at.map_or(self.started_at, |fresh_at| fresh_at.max(self.started_at))
+            + self.detection_ms
+            + 1
+    }
+
     /// Returns the new rule for stored pages, if it changes at `now`.
     pub(super) fn update(&mut self, now: ClockMs) -> Option<Readiness> {
         if self.joining_until.is_some_and(|until| now >= until) {
             self.joining_until = None;
         }
         let limit_ms = self.limit_ms();
-        let is_detected = |fresh_at: ClockMs| now.saturating_sub(fresh_at) > self.detection_ms;
-        let is_partitioned = self.joining_until.is_none() && self.fresh_at.is_none_or(is_detected);
+        let is_partitioned = now >= self.detection_due_at();
         self.has_partition_change ^= is_partitioned != self.is_partitioned;
         self.is_partitioned = is_partitioned;
         let oldest = now.saturating_sub(limit_ms);
@@ -134,15 +141,14 @@ impl ContactState {
 
     /// Time at which [`ContactState::update`] is due.
     pub(super) fn deadline(&self) -> Option<ClockMs> {
-        if !self.is_partitioned && self.joining_until.is_none() {
-            return self.fresh_at.map(|fresh_at| fresh_at + self.detection_ms + 1);
-        }
-        match self.readiness {
+        let rule_due_at = match self.readiness {
             Readiness::Serving => self.fresh_at.map(|fresh_at| fresh_at + self.limit_ms() + 1),
             Readiness::StaleBefore(_) if self.joining_until.is_some() => self.joining_until,
             Readiness::StaleBefore(ClockMs::MAX) => None,
             Readiness::StaleBefore(old) => Some(old + UPDATE_MS + self.limit_ms()),
-        }
+        };
+        let detection_due_at = (!self.is_partitioned).then(|| self.detection_due_at());
+        rule_due_at.into_iter().chain(detection_due_at).min()
     }
 }
 
@@ -178,6 +184,21 @@ mod tests {
         assert_eq!(contact.update(5100), Some(Readiness::Serving));
         assert_eq!(contact.update(5101), Some(Readiness::StaleBefore(ClockMs::MAX)));
         assert_eq!(contact.deadline(), None);
+    }
+
+    #[test]
+    fn starting_node_detects_a_partition_only_if_it_has_no_contact_in_time() {
+        for stored in [None, Some(2000)] {
+            let mut contact = ContactState::new(PartitionPolicy::Strict, 5000, stored, 10_000);
+            contact.note_replayed();
+            contact.update(10_100);
+            assert!(!contact.is_partitioned() && matches!(contact.readiness(), Readiness::StaleBefore(_)));
+            assert_eq!(contact.deadline(), Some(15_001));
+            contact.update(15_000);
+            assert_eq!(contact.take_partition_change(), None);
+            contact.update(15_001);
+            assert_eq!(contact.take_partition_change(), Some(true));
+        }
     }
 
     #[test]

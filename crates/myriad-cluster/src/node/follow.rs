@@ -56,7 +56,7 @@ impl ClusterNode {
             LinkState::Following => {
                 let read = self.history.position().map_or(EntryId::ZERO, |position| position.id);
                 let after = self.tail.as_ref().map_or(read, |tail| tail.id.max(read));
-                let wait_ms = self.settings.timings.read_wait_ms;
+                let wait_ms = self.beats_between_reads() * self.settings.timings.read_wait_ms;
                 self.send_read(CommandKind::WaitingRead, after, wait_ms, now);
             }
             LinkState::Searching => {

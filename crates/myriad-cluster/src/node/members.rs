@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{ClockMs, LateMember, MemberPresence, MemberStatus};
+use super::{ClockMs, LateMember, LateReason, MemberPresence, MemberStatus};
 use crate::record::{MemberRecord, MemberState, NodeName, StartId};
 
 /// Another member.
@@ -41,6 +41,20 @@ struct MemberRemoval {
 impl OtherMember {
     fn counts(&self) -> bool {
         !self.is_removed && self.record.state == MemberState::Active
+    }
+
+    /// Returns the reason why purges of the member may be missing in the log. This node reads the members every
+    /// `interval_ms`, and each has reported since then.
+    fn late_reason(&self, interval_ms: u64) -> LateReason {
+        // Replies to two requests in succession have had the same record. The time since the last change is no evidence: this
+        // node may have been suspended, or without a connection.
+        if 2 * self.shown_at.saturating_sub(self.changed_at) > 3 * interval_ms {
+            LateReason::Silent
+        } else if matches!(self.record.unsent_for_ms, 0 | u32::MAX) {
+            LateReason::Unconfirmed
+        } else {
+            LateReason::Unsent
+        }
     }
 
     /// Returns true for a record of an earlier lifetime, which a restored backup of Valkey has put in the place of the
@@ -177,8 +191,9 @@ impl MemberTable {
             .try_fold(sent_at, |least, time| Some(least.min(time?)))
     }
 
-    /// Returns the members that may have purges from more than `detection_ms` ago which the log does not have.
-    pub(super) fn late(&self, detection_ms: u64, now: ClockMs) -> Vec<LateMember> {
+    /// Returns the members that may have purges from more than `detection_ms` ago which the log does not have. This node
+    /// reads the members every `interval_ms`.
+    pub(super) fn late(&self, detection_ms: u64, interval_ms: u64, now: ClockMs) -> Vec<LateMember> {
         let is_old = |time: ClockMs| now.saturating_sub(time) > detection_ms;
         let is_late = |member: &OtherMember| member.counts() && member.complete_to.is_none_or(is_old);
         let late = self.members.iter().filter(|(_, member)| is_late(member));
@@ -186,7 +201,7 @@ impl MemberTable {
             node: node.clone(),
             address: member.record.address.clone(),
             seen_ms_ago: now.saturating_sub(member.changed_at),
-            has_unsent: member.record.unsent_for_ms > 0 && !is_old(member.changed_at),
+            reason: member.late_reason(interval_ms),
         })
         .collect()
     }

@@ -19,7 +19,7 @@ pub enum PartitionCause {
     NameTaken,
     /// Members may have purges that the log does not have.
     Members {
-        /// The first of these members.
+        /// The first of these members, in the order of [`LateReason`].
         nodes: Vec<LateMember>,
         /// Number of further ones.
         more: usize,
@@ -37,8 +37,20 @@ pub struct LateMember {
     pub address: String,
     /// Time since its last report, in milliseconds.
     pub seen_ms_ago: u64,
-    /// True if the member reports, and its last report was that it has purges which the log may not have.
-    pub has_unsent: bool,
+    /// Reason why its purges may be missing.
+    pub reason: LateReason,
+}
+
+/// Reason why purges of a member may be missing in the log. The most severe one is the smallest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum LateReason {
+    /// The member does not report.
+    Silent,
+    /// The member reports that it has purges which the log does not have.
+    Unsent,
+    /// The member reports, but its reports do not yet confirm that the log has all its purges: it has just joined or
+    /// restarted, it is reading the log, or this node has not received its reports for a while.
+    Unconfirmed,
 }
 
 /// Partition, as messages and the status describe it.
@@ -79,9 +91,15 @@ impl fmt::Display for PartitionReport {
             }
             PartitionCause::ForeignLog => "; correct \"secret_file\" or the cluster's name",
             PartitionCause::NameTaken => "; set \"node\" to a unique name",
-            PartitionCause::Members { .. } => {
-                "; start these nodes, or check their connection to Valkey; if one will not return: myriad cluster forget NODE"
-            }
+            PartitionCause::Members { nodes, .. } => match nodes.iter().map(|member| member.reason).min() {
+                Some(LateReason::Silent) => {
+                    "; start the nodes that do not report, or check their connection to Valkey; if one will not return: myriad cluster forget NODE"
+                }
+                Some(LateReason::Unsent) => "; the error logs of these nodes name the reason",
+                Some(LateReason::Unconfirmed) | None => {
+                    "; if this lasts for more than a minute, check the load of Valkey and of these nodes"
+                }
+            },
             PartitionCause::Slow => "; check the load of Valkey and of this machine",
         })
     }
@@ -111,10 +129,16 @@ impl fmt::Display for LateMember {
         if !self.address.is_empty() {
             write!(f, " ({})", self.address.escape_debug())?;
         }
-        if self.has_unsent {
-            f.write_str(" may have purges that it could not send")
-        } else {
-            write!(f, " has not reported for {}", Seconds(self.seen_ms_ago))
+        let seen = Seconds(self.seen_ms_ago);
+        match self.reason {
+            LateReason::Silent => write!(f, " has not reported for {seen}"),
+            LateReason::Unsent => f.write_str(" has purges that it could not send"),
+            LateReason::Unconfirmed => {
+                write!(
+                    f,
+                    " has reported {seen} ago, but not yet confirmed that the purge log has all its purges"
+                )
+            }
         }
     }
 }
@@ -148,23 +172,37 @@ mod tests {
         );
         report.behind_ms = Some(600_000);
         assert!(report.to_string().contains(", and stored pages fetched more than 10 min ago"), "{report}");
-        let member = |name: &str, has_unsent| LateMember {
-            node: NodeName::new(name).expect("a valid name"),
+    }
+
+    fn member_report(reasons: &[LateReason]) -> String {
+        let nodes = reasons.iter().enumerate().map(|(number, &reason)| LateMember {
+            node: NodeName::new(&format!("web{number}")).expect("a valid name"),
             address: "host\n1".to_owned(),
             seen_ms_ago: 6200,
-            has_unsent,
-        };
-        let nodes = vec![member("web2", false), member("web3", true)];
-        let cause = PartitionCause::Members { nodes, more: 2 };
-        let report = PartitionReport { cause, behind_ms: None, policy: PartitionPolicy::Strict };
-        let text = report.to_string();
+            reason,
+        });
+        let cause = PartitionCause::Members { nodes: nodes.collect(), more: 2 };
+        PartitionReport { cause, behind_ms: None, policy: PartitionPolicy::Strict }.to_string()
+    }
+
+    #[test]
+    fn report_names_members_and_their_removal_only_if_one_is_silent() {
+        let text = member_report(&[LateReason::Silent, LateReason::Unsent, LateReason::Unconfirmed]);
         for part in [
-            "since the start: node web2 (host\\n1) has not reported for 6 s, node web3 (host\\n1) may have purges that \
-             it could not send and 2 more;",
+            "since the start: node web0 (host\\n1) has not reported for 6 s, node web1 (host\\n1) has purges that it \
+             could not send, node web2 (host\\n1) has reported 6 s ago, but not yet confirmed that the purge log has \
+             all its purges and 2 more;",
             "stored pages are fetched again before they are used",
             "myriad cluster forget NODE",
         ] {
             assert!(text.contains(part), "{part}: {text}");
         }
+        let text = member_report(&[LateReason::Unsent, LateReason::Unconfirmed]);
+        assert!(text.ends_with("; the error logs of these nodes name the reason"), "{text}");
+        let text = member_report(&[LateReason::Unconfirmed]);
+        assert!(
+            !text.contains("forget") && text.contains("; if this lasts for more than a minute"),
+            "{text}"
+        );
     }
 }

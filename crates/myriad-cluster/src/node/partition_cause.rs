@@ -1,6 +1,6 @@
 //! Cause of the present partition.
 
-use super::{ClockMs, ClusterNode, LinkState, PartitionCause, PartitionReport};
+use super::{ClockMs, ClusterNode, LinkState, NodeTimings, PartitionCause, PartitionReport};
 
 /// Maximum number of nodes that a report names.
 const MAX_NAMES: usize = 8;
@@ -26,10 +26,12 @@ impl ClusterNode {
             LinkState::Foreign => return PartitionCause::ForeignLog,
             LinkState::Checking | LinkState::Searching | LinkState::Founding | LinkState::Following => {}
         }
-        let mut nodes = self.members.late(self.settings.timings.detection_ms, now);
+        let NodeTimings { detection_ms, .. } = self.settings.timings;
+        let mut nodes = self.members.late(detection_ms, self.members_interval_ms(), now);
         if nodes.is_empty() {
             return PartitionCause::Slow;
         }
+        nodes.sort_by_key(|member| member.reason);
         let more = nodes.len().saturating_sub(MAX_NAMES);
         nodes.truncate(MAX_NAMES);
         PartitionCause::Members { nodes, more }

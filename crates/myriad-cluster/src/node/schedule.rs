@@ -48,6 +48,8 @@ pub(super) struct RivalRecord {
 #[derive(Debug)]
 pub(super) struct UpkeepState {
     pub(super) heartbeat_at: ClockMs,
+    /// True if the next heartbeat does not read the members.
+    pub(super) skips_next_read: bool,
     /// Counters of the newest member record that was sent, and of the newest that Valkey confirmed.
     pub(super) sent_counter: u64,
     pub(super) confirmed_counter: u64,
@@ -65,6 +67,7 @@ impl UpkeepState {
     pub(super) fn new(now: ClockMs) -> Self {
         Self {
             heartbeat_at: now,
+            skips_next_read: false,
             sent_counter: 0,
             confirmed_counter: 0,
             rival: None,
@@ -78,9 +81,10 @@ impl UpkeepState {
         }
     }
 
-    /// Requires a heartbeat now.
+    /// Requires a heartbeat now, which reads the members.
     pub(super) fn request_heartbeat(&mut self, now: ClockMs) {
         self.heartbeat_at = now;
+        self.skips_next_read = false;
     }
 
     /// Notes that Valkey has executed the write of a member record.

@@ -23,12 +23,14 @@ pub enum PartitionPolicy {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeTimings {
     /// Interval of member records, of reads of the members, and of checks of the position, in milliseconds. What a node
-    /// knows about another one is two to four such intervals old, so that a member may be slow for about
-    /// `detection_ms - 5 * heartbeat_ms` before the others detect a partition.
+    /// knows about another one is two to four such intervals old, so that a member may be slow for two seconds before the
+    /// others detect a partition, or for one second if there are `many_members`; the simulation checks this.
     pub heartbeat_ms: u64,
-    /// Number of other members from which on the interval is twice as long, because each node reads the records of all.
+    /// Number of other members from which on the interval of reads and checks is twice as long, because each node reads the
+    /// records of all. The interval of member records remains, so that each read finds a new one: what a node knows about
+    /// another one is at most three intervals of reads old.
     pub many_members: usize,
-    /// Duration for which a read waits for new records, in milliseconds.
+    /// Duration for which a read waits for new records, in milliseconds; twice as long with `many_members`.
     pub read_wait_ms: u64,
     /// Time after which a command without a reply means that the connection is lost, in milliseconds. For reads, it
     /// begins after `read_wait_ms`.

@@ -5,8 +5,7 @@ use super::bug::SeededBug;
 use super::commands::CommandKind;
 use super::schedule::{RivalRecord, StopState};
 use super::{
-    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason,
-    LinkState, NodeTimings,
+    BatchNumber, ClockMs, ClusterAction, ClusterCommand, ClusterMessage, ClusterNode, ExpiryReason, LinkState,
 };
 use crate::record::{MemberRecord, MemberState, NodeName, StoredNode};
 
@@ -18,25 +17,48 @@ const LAST_STORE_MS: u64 = 1000;
 const TRIM_SAMPLES: u64 = 60;
 
 impl ClusterNode {
-    /// Reads the members when that is due; what depends on them follows with the reply.
+    /// Reads the members when that is due; what depends on them follows with the reply. With many members, every second
+    /// heartbeat only writes the member record.
     pub(super) fn step_heartbeat(&mut self, now: ClockMs) {
         if now < self.upkeep.heartbeat_at {
             return;
         }
-        let NodeTimings { heartbeat_ms, many_members, .. } = self.settings.timings;
-        let intervals = if self.members.expected().count() < many_members { 1 } else { 2 };
-        self.upkeep.heartbeat_at = now + intervals * heartbeat_ms;
-        if !self.commands.has(|kind| *kind == CommandKind::Members) {
-            self.send(CommandKind::Members, ClusterCommand::ReadMembers, now);
+        self.upkeep.heartbeat_at = now + self.settings.timings.heartbeat_ms;
+        if self.upkeep.skips_next_read {
+            self.upkeep.skips_next_read = false;
+            if self.generation > 0 {
+                self.report_activity(now);
+            }
+        } else {
+            self.upkeep.skips_next_read = self.beats_between_reads() > 1;
+            if !self.commands.has(|kind| *kind == CommandKind::Members) {
+                self.send(CommandKind::Members, ClusterCommand::ReadMembers, now);
+            }
         }
         self.trim(now);
     }
 
-    /// Writes the member record and checks the position, after a reply with the members that was requested at `sent_at`.
-    pub(super) fn after_members(&mut self, sent_at: ClockMs, now: ClockMs) {
+    /// Returns the number of heartbeats from one read of the members to the next. Each node reads the records of all, so
+    /// with many members, the reads are half as frequent as the writes.
+    pub(super) fn beats_between_reads(&self) -> u64 {
+        if self.members.expected().count() < self.settings.timings.many_members { 1 } else { 2 }
+    }
+
+    /// Returns the present interval of reads of the members, in milliseconds.
+    pub(super) fn members_interval_ms(&self) -> u64 {
+        self.beats_between_reads() * self.settings.timings.heartbeat_ms
+    }
+
+    /// Writes the member record, unless this process does not count as the node.
+    fn report_activity(&mut self, now: ClockMs) {
         if !self.upkeep.is_name_taken() && !self.upkeep.is_leaving() {
             self.write_member(MemberState::Active, now);
         }
+    }
+
+    /// Writes the member record and checks the position, after a reply with the members that was requested at `sent_at`.
+    pub(super) fn after_members(&mut self, sent_at: ClockMs, now: ClockMs) {
+        self.report_activity(now);
         if self.link == LinkState::Following
             && !self.commands.has(|kind| matches!(kind, CommandKind::Check { .. }))
         {

@@ -9,6 +9,7 @@ mod host;
 mod invariants;
 mod load;
 mod network;
+mod partition_reports;
 mod process;
 mod scenarios;
 mod server;

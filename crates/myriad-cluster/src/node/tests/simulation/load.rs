@@ -1,6 +1,7 @@
 //! Commands and bytes at Valkey of clusters with many nodes and purges.
 
 use super::number_of;
+use super::partition_reports::partitions;
 use super::traffic::Traffic;
 use super::world::{FaultEnd, PAGES, World, WorldEvent};
 use crate::node::NodeTimings;
@@ -24,6 +25,7 @@ fn run(hosts: usize, purges_per_second: u64) -> Traffic {
         world.after(delay, WorldEvent::FaultEnds(FaultEnd::Restart(host)));
     }
     world.run_until(START_MS);
+    assert_eq!(partitions(&world), vec![0; hosts], "after the start of {hosts} hosts");
     world.traffic = Traffic::default();
     for number in 0..COUNTED_S * purges_per_second {
         world.run_until(START_MS + number * 1000 / purges_per_second);
@@ -38,6 +40,7 @@ fn run(hosts: usize, purges_per_second: u64) -> Traffic {
     world.run_until(end + END_MS);
     world.check_convergence();
     assert_eq!(world.violation, None, "{hosts} hosts");
+    assert_eq!(partitions(&world), vec![0; hosts], "{hosts} hosts, {purges_per_second} purges a second");
     assert!(world.purges.iter().all(|purge| purge.is_answered), "{hosts} hosts");
     traffic
 }
