@@ -48,8 +48,8 @@ pub use flight::{
 };
 pub use limits::ZoneLimits;
 pub use myriad_disk::index::{
-    FinishedPurge, KeyRef, LoggedPurge, MAX_RULE_LEN, Metadata, PurgeCount, PurgeError, PurgeFuture,
-    PurgeKind, PurgePredicate, PurgeScope, Selection,
+    FinishedPurge, KeyRef, LoggedPurge, MAX_RULE_LEN, Metadata, NAME_OF_ALL, NAME_OF_EXPIRY, PurgeCount,
+    PurgeError, PurgeFuture, PurgeKind, PurgePredicate, PurgeScope, Selection,
 };
 pub use myriad_disk::{
     BodyReader, Clock, ClockReference, ClockReferenceFn, DiskEvent, DiskEventHandler, DiskLimits,

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_policy::{PurgeCommand, PurgeTarget};
 use myriad_store::{
-    FinishedPurge, KeyRef, LoggedPurge, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
+    FinishedPurge, KeyRef, LoggedPurge, NAME_OF_ALL, PurgeCount, PurgeError, PurgeFuture, PurgeKind,
+    PurgeScope,
 };
 
 use myriad_net::clock::{now_ms, wall_ms};
@@ -322,8 +323,8 @@ pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), Purg
 /// Makes all pages of a zone stale that may have missed purges of other nodes: they are fetched before they are used
 /// again, but may be used if that fetch fails. This is not a purge, so it is not in the purge log for monitoring.
 pub async fn expire_zone(zone: &PageZone) -> Result<(), PurgeFailure> {
-    let everything = ZonePurge::of(PurgeTarget::All, PurgeEffect::Invalidate);
-    apply(zone, &everything)?.await?;
+    zone.recent_purges.note_all();
+    zone.zone.purge(PurgeScope::Expiry, PurgeEffect::Invalidate.kind()).if_active()?.await?;
     Ok(())
 }
 
@@ -422,20 +423,19 @@ pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     }
 }
 
-/// Returns the message about a completed purge; `is_listed` is true if it is in the list of purges. A purge of all pages
-/// that is not in the list makes pages stale that may have missed a purge ([`expire_zone`]), or was read from the disk at
-/// the start: without pages, there is no message about it.
+/// Returns the message about a completed purge; `is_listed` is true if it is in the list of purges. There is no message
+/// about an expiry ([`expire_zone`]) without pages, nor about a purge of all pages without pages that is not in the list:
+/// it was read from the disk at the start.
 pub(super) fn completion_text(zone: &str, purge: &FinishedPurge, is_listed: bool) -> Option<String> {
-    let FinishedPurge { name, count, .. } = purge;
+    let FinishedPurge { name, count, is_expiry, .. } = purge;
     let plural = if *count == 1 { "" } else { "s" };
-    if is_listed || **name != *"all" {
-        return Some(format!("purge of {name} in zone \"{zone}\": {count} page{plural}"));
+    if *is_expiry {
+        return (*count > 0).then(|| {
+            format!("{count} page{plural} of zone \"{zone}\" became stale: they may have missed a purge")
+        });
     }
-    (*count > 0).then(|| {
-        format!(
-            "{count} page{plural} of zone \"{zone}\" became stale: they may have missed a purge, or one from before the start covers them"
-        )
-    })
+    let is_reported = is_listed || *count > 0 || **name != *NAME_OF_ALL;
+    is_reported.then(|| format!("purge of {name} in zone \"{zone}\": {count} page{plural}"))
 }
 
 /// Truncates the description of a purge to `LONGEST_NAME` bytes for the log if it is longer, and then marks it with

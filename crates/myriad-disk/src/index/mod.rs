@@ -35,9 +35,9 @@ pub use metadata::{Metadata, PurgePredicate};
 pub use name::FileName;
 pub use oneshot::{ValueReceiver, ValueSender, value_channel};
 pub use purge::{
-    ExactPurge, FinishedPurge, LivePurges, LoggedPurge, MAX_RULE_LEN, PurgeCount, PurgeError, PurgeFuture,
-    PurgeKind, PurgeLogContents, PurgeNumbers, PurgeRecord, PurgeScope, PurgeSet, PurgeVerdict, Purgeable,
-    RulePurge, SoftPurgedPage, examine_purges,
+    ExactPurge, FinishedPurge, LivePurges, LoggedPurge, MAX_RULE_LEN, NAME_OF_ALL, NAME_OF_EXPIRY,
+    PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeLogContents, PurgeNumbers, PurgeRecord, PurgeScope,
+    PurgeSet, PurgeVerdict, Purgeable, RulePurge, SoftPurgedPage, examine_purges,
 };
 pub use s3_fifo::{EvictionPosition, Lane, S3Fifo};
 pub use selection::Selection;

@@ -75,7 +75,7 @@ fn purge_by_rule_takes_effect_at_once_and_is_counted_once_swept() {
         retired = zone.maintain_purges(16);
     }
     // One of the twenty pages was replaced before the check against the rule reached it.
-    assert_eq!(retired, [FinishedPurge { name: "all of 2".into(), number, count: 19 }]);
+    assert_eq!(retired, [FinishedPurge { name: "all of 2".into(), number, count: 19, is_expiry: false }]);
     assert!(found(&zone, b"/12"));
     assert_eq!(zone.stats().objects, 81);
     assert_eq!((purge_labels(&zone, &[0, 1, 2, 3, 4], PurgeKind::Hard), zone.stats().bytes), (81, before));
@@ -249,13 +249,14 @@ fn everything_is_purged_at_once_and_counted_later() {
             put(&zone, format!("/{id}").as_bytes(), id, 10, 10);
         }
         let purged = completed_purge(zone.purge(PurgeScope::All, purge));
+        let number = purged.number;
         let fresh = |key: &[u8]| zone.get(KeyRef::new(key), plain, 50).is_some_and(|page| page.is_fresh(50));
         assert!(!fresh(b"/3"));
         put(&zone, b"/3", 3, 10, 20);
         assert!(fresh(b"/3"));
         assert_eq!(
             zone.maintain_purges(1 << 20),
-            [FinishedPurge { name: "all".into(), number: purged.number, count: 10 }]
+            [FinishedPurge { name: NAME_OF_ALL.into(), number, count: 10, is_expiry: false }]
         );
     }
 }

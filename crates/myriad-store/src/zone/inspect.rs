@@ -91,7 +91,7 @@ impl<M: Metadata> Zone<M> {
     /// Returns the purges by rule and of everything whose pages are still being counted, oldest first.
     pub fn purges_by_rule(&self) -> Vec<LivePurge> {
         let counting = self.inner.purges.unreported().into_iter();
-        counting.map(|FinishedPurge { name, number, count }| LivePurge { name, number, count }).collect()
+        counting.map(|FinishedPurge { name, number, count, .. }| LivePurge { name, number, count }).collect()
     }
 
     /// Returns the limits of disk space and files of the disk tier; `None` if there is none.

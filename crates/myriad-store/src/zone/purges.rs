@@ -4,7 +4,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering::SeqCst;
 
-use myriad_disk::index::{ExactPurge, FinishedPurge, LabelWalk, PurgeRecord, PurgeVerdict};
+use myriad_disk::index::{
+    ExactPurge, FinishedPurge, LabelWalk, NAME_OF_ALL, NAME_OF_EXPIRY, PurgeRecord, PurgeVerdict,
+};
 
 use super::{Inner, Zone};
 use crate::removed_keys::RemovalReason;
@@ -54,7 +56,8 @@ impl<M: Metadata> Zone<M> {
                 })
             }
             PurgeScope::Rule { .. } => Err(PurgeError::Rule),
-            PurgeScope::All => self.add_purge(|| purges.add_rule(sequence, "all", purge, None)),
+            PurgeScope::All => self.add_purge(|| purges.add_rule(sequence, NAME_OF_ALL, purge, None)),
+            PurgeScope::Expiry => self.add_purge(|| purges.add_rule(sequence, NAME_OF_EXPIRY, purge, None)),
         };
         if let Ok(entry) = &added {
             self.note_stale_from(entry.number(), purge, from);

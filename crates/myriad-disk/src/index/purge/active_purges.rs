@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::exact::{ExactPurge, PurgeNumbers};
 use super::record::{PurgeRecord, RulePurge};
-use super::request::{FinishedPurge, PurgeKind};
+use super::request::{FinishedPurge, NAME_OF_EXPIRY, PurgeKind};
 use super::verdict::{PurgeVerdict, Purgeable};
 use crate::index::{Metadata, PurgePredicate, Seed};
 
@@ -51,7 +51,12 @@ impl<M: Metadata> LiveRule<M> {
     }
 
     pub(super) fn finished(&self) -> FinishedPurge {
-        FinishedPurge { name: Arc::clone(&self.name), number: self.number, count: self.count.load(Relaxed) }
+        FinishedPurge {
+            name: Arc::clone(&self.name),
+            number: self.number,
+            count: self.count.load(Relaxed),
+            is_expiry: self.rule.is_none() && *self.name == *NAME_OF_EXPIRY,
+        }
     }
 
     pub(super) fn record(&self) -> PurgeRecord {
@@ -132,15 +137,15 @@ impl<M: Metadata> ActivePurges<M> {
         self.newest_exact.max(self.newest_rule())
     }
 
-    /// Removes earlier purges of the same kind by the same rule before it is added again, if their count was reported
-    /// or there are at least [`MANY_RULES`] rules. Returns the number of pages counted and not reported by the removed
-    /// purges.
-    pub(super) fn take_repeated(&mut self, purge: PurgeKind, rule: Option<&[u8]>) -> usize {
+    /// Removes earlier purges of the same kind and name by the same rule before it is added again, if their count was
+    /// reported or there are at least [`MANY_RULES`] rules. Returns the number of pages counted and not reported by the
+    /// removed purges.
+    pub(super) fn take_repeated(&mut self, purge: PurgeKind, name: &str, rule: Option<&[u8]>) -> usize {
         let many = self.rules.len() >= MANY_RULES;
         let mut counted = 0;
         self.rules.retain(|live| {
-            let is_repeated =
-                live.purge == purge && live.rule.as_deref() == rule && (many || live.count_reported);
+            let is_same = live.purge == purge && live.rule.as_deref() == rule && *live.name == *name;
+            let is_repeated = is_same && (many || live.count_reported);
             if is_repeated && !live.count_reported {
                 counted += live.count.load(Relaxed);
             }

@@ -74,7 +74,7 @@ impl<M: Metadata> LivePurges<M> {
         let mut in_force = self.in_force.write();
         let (rule, covers) =
             rule.map_or((None, None), |(rule, covers)| (Some(Box::from(rule)), Some(covers)));
-        let former = in_force.take_repeated(purge, rule.as_deref());
+        let former = in_force.take_repeated(purge, name, rule.as_deref());
         if in_force.rules.len() >= MAX_RULES {
             return Err(PurgeError::TooMany);
         }

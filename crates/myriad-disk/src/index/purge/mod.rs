@@ -36,6 +36,7 @@ pub use log::{PurgeLogContents, examine_purges};
 pub use purge_set::PurgeSet;
 pub use record::{PurgeRecord, RulePurge};
 pub use request::{
-    FinishedPurge, LoggedPurge, MAX_RULE_LEN, PurgeCount, PurgeError, PurgeFuture, PurgeKind, PurgeScope,
+    FinishedPurge, LoggedPurge, MAX_RULE_LEN, NAME_OF_ALL, NAME_OF_EXPIRY, PurgeCount, PurgeError,
+    PurgeFuture, PurgeKind, PurgeScope,
 };
 pub use verdict::{PurgeVerdict, Purgeable, SoftPurgedPage};

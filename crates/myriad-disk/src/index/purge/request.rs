@@ -43,7 +43,14 @@ pub enum PurgeScope<'a> {
     },
     /// All pages of the zone. They are counted in the background.
     All,
+    /// All pages of the zone, because they may have missed purges. They are counted in the background.
+    Expiry,
 }
+
+/// Name of a purge with the scope [`PurgeScope::All`].
+pub const NAME_OF_ALL: &str = "all";
+/// Name of a purge with the scope [`PurgeScope::Expiry`].
+pub const NAME_OF_EXPIRY: &str = "pages that may have missed a purge";
 
 /// Maximum length of a purge rule in bytes, and of its name.
 pub const MAX_RULE_LEN: usize = 8 << 10;
@@ -183,4 +190,6 @@ pub struct FinishedPurge {
     pub number: u64,
     /// Number of pages that were removed or made stale so far.
     pub count: usize,
+    /// True for the scope [`PurgeScope::Expiry`], also after a restart.
+    pub is_expiry: bool,
 }

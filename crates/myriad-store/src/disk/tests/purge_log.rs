@@ -254,6 +254,27 @@ fn purge_by_rule_through_the_older_of_two_covers_what_the_newer_one_fetched() {
 }
 
 #[test]
+fn expiry_is_distinguished_from_a_purge_of_everything_also_after_a_restart() {
+    let folder = Folder::new();
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    for scope in [PurgeScope::All, PurgeScope::Expiry, PurgeScope::All] {
+        fixture.purge(scope, PurgeKind::Soft);
+    }
+    let expiries = |fixture: &Fixture| -> Vec<bool> {
+        let mut finished = fixture.tend();
+        finished.sort_by_key(|purge| purge.number);
+        finished.iter().map(|purge| purge.is_expiry).collect()
+    };
+    assert_eq!(expiries(&fixture), [false, true, false]);
+    fixture.purge(PurgeScope::Expiry, PurgeKind::Soft);
+    drop(fixture);
+    let fixture = Fixture::open(folder.path());
+    fixture.recover();
+    assert_eq!(expiries(&fixture).last(), Some(&true), "the newest is the last expiry");
+}
+
+#[test]
 fn purge_right_after_a_start_counts_all_there_is_in_a_small_folder() {
     let folder = Folder::new();
     stored(&folder);

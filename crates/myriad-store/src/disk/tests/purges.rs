@@ -42,7 +42,7 @@ pub(super) fn of_group(id: u64, group: u64) -> bool {
     id % GROUPS == group
 }
 
-/// Calls `each` with every kind of purge of the pages of group 1 (`All`: of all pages), with true if its result
+/// Calls `each` with every kind of purge of the pages of group 1 (`All`, `Expiry`: of all pages), with true if its result
 /// contains the exact number of pages, and with a function that returns true for the pages that it covers.
 pub(super) fn kinds(each: impl Fn(PurgeScope<'_>, bool, &dyn Fn(u64) -> bool)) {
     let keys: Vec<Vec<u8>> = (0..20).filter(|id| of_group(*id, 1)).map(key).collect();
@@ -53,6 +53,7 @@ pub(super) fn kinds(each: impl Fn(PurgeScope<'_>, bool, &dyn Fn(u64) -> bool)) {
     each(PurgeScope::Exact { keys: &keys[..2], addresses: &[1], labels: &[] }, true, &of_one);
     each(ruled(&[1]), false, &of_one);
     each(PurgeScope::All, false, &|_| true);
+    each(PurgeScope::Expiry, false, &|_| true);
 }
 
 #[test]
