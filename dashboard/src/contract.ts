@@ -112,6 +112,9 @@ export interface Cluster {
     unconfirmed: { zone: string; kind: string; what: string; soft: boolean; age_ms: number; record: string | null; missing: string[] }[];
     unconfirmed_count: number;
     pages: string;
+    ticket_keys: string;
+    certificates: string;
+    limits: string;
     counters: Record<string, number>;
 }
 

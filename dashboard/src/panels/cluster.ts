@@ -1,4 +1,4 @@
-// Nodes of the cluster, and purges that some of them have not confirmed.
+// Nodes of the cluster, the state that they exchange, and purges that some of them have not confirmed.
 
 import { get } from "../api";
 import type { Cluster, Member } from "../contract";
@@ -19,6 +19,13 @@ const COLUMNS = [
     { label: "Seen", kind: "number" },
 ];
 
+const EXCHANGE_COLUMNS = [
+    { label: "Exchange", kind: "wide" },
+    { label: "State" },
+    { label: "Received", kind: "number" },
+    { label: "Sent", kind: "number" },
+];
+
 /** Requests the status of the cluster, and shows it. The panel is hidden if the server belongs to no cluster. */
 export async function cluster(): Promise<void> {
     const told = await get<Cluster>("cluster", {});
@@ -32,6 +39,7 @@ export async function cluster(): Promise<void> {
         member === own ? NONE : `${span(member.seen_ms_ago)} ago`,
     ]);
     table(byId("cluster"), `Nodes of the cluster ${told.cluster}`, COLUMNS, rows, "No nodes.");
+    table(byId("cluster-exchange"), "State that the nodes exchange", EXCHANGE_COLUMNS, exchanges(told), "Nothing is exchanged.");
     write(byId("cluster-purges"), purges(told));
     fill(byId("cluster-problems"), [
         told.partition && el("li", {}, `Partition: ${told.partition}.`),
@@ -39,17 +47,36 @@ export async function cluster(): Promise<void> {
     ]);
 }
 
-/** Reasons why pages are not exchanged, by the state of the exchange. */
-const PAGES: Record<string, string> = {
-    off: "not exchanged (pages off)",
-    suspended: "not exchanged, because purges of other nodes may be missing",
-    unavailable: "not exchanged, because Valkey is not reachable or refuses the commands",
+/** Explanations of the states of an exchange. */
+const STATES: Record<string, string> = {
+    waiting: "purges wait for the connection to Valkey",
+    suspended: "purges of other nodes may be missing",
+    unavailable: "Valkey is not reachable or refuses the commands",
+    local: "Valkey is not reachable or refuses the commands: this node acts alone",
 };
 
-/** Describes the purges and pages of this node, and its state as a server of stored pages. */
+/** Returns a row for each kind of state that the nodes exchange. */
+function exchanges(told: Cluster): (Node | string)[][] {
+    const purges = told.state === "connected" ? "active" : "waiting";
+    const rows: [string, string, string, string | null][] = [
+        ["Purges", purges, "purges_received", "purges_sent"],
+        ["Pages", told.pages, "pages_used", "pages_stored"],
+        ["Limits", told.limits, "limits_received", "limits_sent"],
+        ["TLS session keys", told.ticket_keys, "ticket_keys_read", null],
+        ["Certificates", told.certificates, "certificates_taken", "certificates_stored"],
+    ];
+    const counted = (name: string | null): string => (name === null ? NONE : exact(told.counters[name] ?? 0));
+    return rows.map(([name, state, received, sent]) => [
+        el("span", { class: "two" }, name, el("small", {}, STATES[state] ?? "")),
+        state === "off" ? state : stateOf(state, ["active", "shared"], Object.keys(STATES)),
+        state === "off" ? NONE : counted(received),
+        state === "off" ? NONE : counted(sent),
+    ]);
+}
+
+/** Describes the purges that some nodes have not confirmed, and problems of this node. */
 function purges(told: Cluster): string {
-    const counted = (name: string): string => exact(told.counters[name] ?? 0);
-    const sentences = [`Purges: ${counted("purges_sent")} sent, ${counted("purges_received")} received.`];
+    const sentences: string[] = [];
     const oldest = told.unconfirmed[0];
     if (oldest) {
         // Without missing nodes, the purge is confirmed once it is saved on this node.
@@ -58,8 +85,6 @@ function purges(told: Cluster): string {
         const more = oldest.record !== null && oldest.missing.length > MOST_NAMES ? ", …" : "";
         sentences.push(`${many(told.unconfirmed_count, "purge")} not confirmed by all, for ${span(oldest.age_ms)}: ${names}${more}. The oldest: ${oldest.soft ? "soft " : ""}${shortened(oldest.what || oldest.kind)}.`);
     }
-    const exchanged = PAGES[told.pages];
-    sentences.push(`Pages of other nodes: ${counted("pages_used")} used${exchanged ? `; ${exchanged}` : ""}.`);
     if (!told.nodes_known) sentences.push("The other nodes are not known, because this node has not read their list from Valkey.");
     if (!told.serves_stored_pages) sentences.push("Stored pages that may have missed a purge are stale.");
     return sentences.join(" ");

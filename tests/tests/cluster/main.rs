@@ -6,6 +6,7 @@ mod limits;
 mod pages;
 mod secrets;
 mod servers;
+mod status;
 mod wordpress;
 
 use std::fs;
@@ -525,6 +526,9 @@ fn forgotten_node_needs_no_receipt_and_an_unknown_name_is_refused() {
             && text.contains(": node web3 (")
             && text.contains(") has not reported for ")
     });
+    let text = status(&nodes[0]);
+    assert!(text.contains("if one will not return: myriad cluster forget NODE"), "{text}");
+    assert!(!text.contains("node web2 ("), "a node that reports is named: {text}");
     nodes[0].log_has(") has not reported for ");
     let text = cluster_command(&nodes[0], &["cluster", "forget", "web4"]);
     assert!(text.contains("no other node \"web4\"; its other nodes: web2, web3"), "{text}");

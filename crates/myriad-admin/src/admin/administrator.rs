@@ -8,7 +8,7 @@ use myriad_log::ErrorLog;
 use super::memory::MemorySources;
 use myriad_exchange::observation::SiteObservation;
 use myriad_exchange::runtime::Runtime;
-use myriad_store::page::PageZone;
+use myriad_store::page::{PageZone, PurgePublisher};
 use myriad_upstream::GroupControl;
 
 /// Maximum number of batches (groups of stored pages) that a list requested by HTTP scans before it stops with a
@@ -26,6 +26,8 @@ pub struct Administrator {
     pub(super) log: ErrorLog,
     /// True if the values of query arguments in URLs and keys are hidden from the client.
     pub(super) hides_values: bool,
+    /// Node of the cluster; `None` if the configuration has none.
+    pub(super) cluster: Option<Arc<dyn PurgePublisher>>,
     /// Upstream groups with their configuration block (`http` or `stream`), ordered by name.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
     /// Sources of the memory figures of the process.
@@ -52,6 +54,7 @@ impl Administrator {
             max_batches: u64::MAX,
             log: runtime.zone_log.clone(),
             hides_values: false,
+            cluster: runtime.cluster.lock().clone(),
             groups,
             sight: None,
             memory: MemorySources::of(runtime),

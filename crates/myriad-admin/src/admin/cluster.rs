@@ -14,8 +14,7 @@ impl Administrator {
     /// [`ClusterReport::of_no_cluster`] if this server belongs to none. Returns an error text if its node does not reply,
     /// or if the node could not be removed.
     pub(super) fn cluster(&self, request: &ClusterRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
-        let publisher = self.zones.iter().find_map(|zone| zone.publisher.lock().clone());
-        let Some(publisher) = publisher else {
+        let Some(publisher) = &self.cluster else {
             if request.forget.is_some() {
                 return Err(NO_CLUSTER.to_owned());
             }
@@ -72,6 +71,8 @@ pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
         unconfirmed_count: status.unconfirmed_count,
         pages: status.pages.to_owned(),
         ticket_keys: status.ticket_keys.to_owned(),
+        certificates: status.certificates.to_owned(),
+        limits: status.limits.to_owned(),
         counters: status.counters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
     }
 }

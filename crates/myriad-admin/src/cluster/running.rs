@@ -138,6 +138,11 @@ impl RunningCluster {
         }
     }
 
+    /// Returns the publisher of this server, whose node may be replaced.
+    pub fn publisher(&self) -> Arc<dyn PurgePublisher> {
+        Arc::clone(&self.publisher) as _
+    }
+
     /// Replaces the ticket keys that the nodes of the cluster share, one set for each lifetime of tickets.
     pub fn set_ticket_keys(&self, sets: Vec<Arc<SharedTicketKeys>>) {
         self.exchanged.ticket_keys.set(sets);
@@ -169,7 +174,7 @@ impl RunningCluster {
     /// Lets zones publish their purges.
     fn include(&self, zones: &[Arc<PageZone>]) {
         for zone in zones {
-            *zone.publisher.lock() = Some(Arc::clone(&self.publisher) as Arc<dyn PurgePublisher>);
+            *zone.publisher.lock() = Some(self.publisher());
         }
     }
 

@@ -1,5 +1,7 @@
 //! Status of the node, for administrators.
 
+use std::sync::atomic::Ordering::Relaxed;
+
 use myriad_cluster::node::{
     LinkState, MemberPresence, MemberStatus, NodeCounters, NodeStatus, PendingPurgeStatus, Readiness,
 };
@@ -37,7 +39,29 @@ pub(super) fn publisher_status(
         unconfirmed_count: node.pending_count as u64,
         pages: if options.shares_pages { exchanged.pages.state() } else { "off" },
         ticket_keys: exchanged.ticket_keys.state(),
+        certificates: certificates_state(exchanged),
+        limits: limits_state(exchanged, node.link),
         counters: node_counters(&node.counters).into_iter().chain(exchanged.counters()).collect(),
+    }
+}
+
+/// Returns the state of the exchange of automatic certificates, as [`PublisherStatus::certificates`].
+fn certificates_state(exchanged: &ExchangedState) -> &'static str {
+    exchanged.certificates.with_state(|state| match &state.link {
+        _ if state.certificates.is_empty() => "off",
+        Some(_) => "shared",
+        None => "local",
+    })
+}
+
+/// Returns the state of the exchange of limits, as [`PublisherStatus::limits`].
+fn limits_state(exchanged: &ExchangedState, link: LinkState) -> &'static str {
+    if !exchanged.limits.has_zones() {
+        "off"
+    } else if link == LinkState::Disconnected || exchanged.limits.has_logged_failure.load(Relaxed) {
+        "local"
+    } else {
+        "shared"
     }
 }
 

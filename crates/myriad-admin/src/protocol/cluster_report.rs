@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 /// Error text for commands to a server without a cluster.
-pub const NO_CLUSTER: &str = "this server belongs to no cluster: its configuration has no \"cluster\" block, or all zones have cluster=off";
+pub const NO_CLUSTER: &str = "this server belongs to no cluster: its configuration has no \"cluster\" block";
 
 /// Status of a node of a cluster, and of the other nodes as this node sees them.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -44,6 +44,12 @@ pub struct ClusterReport {
     /// Keys of TLS session tickets: `shared` with the other nodes, `local`, or `off` if no server issues tickets with
     /// generated keys.
     pub ticket_keys: String,
+    /// Automatic certificates: `shared` with the other nodes, `local` (no connection to Valkey: this node orders them for
+    /// itself if necessary), or `off` if no certificate is shared.
+    pub certificates: String,
+    /// Limits of requests and connections: `shared` with the other nodes, `local` (no connection to Valkey: this node
+    /// limits alone), or `off` if no zone is shared.
+    pub limits: String,
     /// Counters since the start of the process, by name; a reload does not reset them.
     pub counters: BTreeMap<String, u64>,
 }
@@ -51,8 +57,16 @@ pub struct ClusterReport {
 impl ClusterReport {
     /// Returns the report of a server that belongs to no cluster.
     pub(crate) fn of_no_cluster() -> Self {
-        let (state, off) = ("none".to_owned(), || "off".to_owned());
-        Self { state, serves_stored_pages: true, pages: off(), ticket_keys: off(), ..Self::default() }
+        let off = || "off".to_owned();
+        Self {
+            state: "none".to_owned(),
+            serves_stored_pages: true,
+            pages: off(),
+            ticket_keys: off(),
+            certificates: off(),
+            limits: off(),
+            ..Self::default()
+        }
     }
 }
 

@@ -27,7 +27,8 @@ use crate::pressure::Pressure;
 use crate::traffic::{Traffic, TrafficSlots, TrafficZone};
 use crate::worker::WorkerState;
 use crate::worker_caches::{RefreshBudget, Shortcuts, UriCache};
-use myriad_store::page::PageZone;
+use myriad_store::page::{PageZone, PurgePublisher};
+use parking_lot::Mutex;
 
 /// Maximum number of origins that a worker remembers for targets with variables. The least recently used are dropped,
 /// because clients may influence the values.
@@ -76,6 +77,8 @@ pub struct Runtime {
     pub zones: HashMap<String, Arc<PageZone>>,
     /// Cache zones, indexed by [`super::CachePlace::zone_number`]; `None` for a zone that is not in [`Self::zones`].
     pub zone_list: Vec<Option<Arc<PageZone>>>,
+    /// Node of the cluster to which the server belongs; `None` without `cluster`.
+    pub cluster: Mutex<Option<Arc<dyn PurgePublisher>>>,
     /// Disk limits of the cache zones, by name.
     pub disk_limits: HashMap<String, DiskLimits>,
     /// Error log of `http`, to which the zones report errors.

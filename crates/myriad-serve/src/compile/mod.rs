@@ -50,6 +50,7 @@ use myriad_exchange::runtime::{
 };
 use myriad_exchange::traffic::Traffic;
 use myriad_store::page::PageZone;
+use parking_lot::Mutex;
 
 /// State that a reload passes from the previous configuration to the next.
 #[derive(Default)]
@@ -343,6 +344,7 @@ impl<'a> RuntimeCompiler<'a> {
             formats,
             zones,
             zone_list,
+            cluster: Mutex::default(),
             disk_limits,
             zone_log,
             groups,

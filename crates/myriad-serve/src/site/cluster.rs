@@ -43,7 +43,7 @@ impl ClusterHandle {
     }
 
     /// Prepares the start, change or stop of the node according to a configuration whose zones are open. `folder` is
-    /// that of the configuration file. Dropping the plan changes nothing.
+    /// that of the configuration file. Dropping the plan changes nothing. `runtime` refers to the node from now on.
     ///
     /// # Errors
     /// Returns an error if a file of the block cannot be read, or the node cannot be started.
@@ -66,6 +66,7 @@ impl ClusterHandle {
             .filter(|zone| zone.cluster && conf.is_some())
             .filter_map(|zone| runtime.zones.get(&*zone.name).cloned())
             .collect();
+        *runtime.cluster.lock() = conf.map(|_| self.0.publisher());
         Ok(ClusterPlan(self.0.prepare(options, zones, &runtime.zone_log)?))
     }
 

@@ -75,6 +75,12 @@ pub struct PublisherStatus {
     /// Keys of TLS session tickets: `shared` with the other nodes, `local`, or `off` if no server issues tickets with
     /// generated keys.
     pub ticket_keys: &'static str,
+    /// Automatic certificates: `shared` with the other nodes, `local` (no connection to Valkey: this node orders them for
+    /// itself if necessary), or `off` if no certificate is shared.
+    pub certificates: &'static str,
+    /// Limits of requests and connections: `shared` with the other nodes, `local` (no connection to Valkey: this node
+    /// limits alone), or `off` if no zone is shared.
+    pub limits: &'static str,
     /// Names and values of counters since the start of the process; a reload does not reset them.
     pub counters: Vec<(&'static str, u64)>,
 }

@@ -26,13 +26,14 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     } else {
         UNKNOWN_NODES.to_owned()
     };
+    let number = |name: &str| report.counters.get(name).copied().unwrap_or_default();
     let mut lines = vec![
         format!("cluster {}: {activity}", report.cluster),
         format!("this node {}: {}, {behind}; {pages}", report.node, report.state.replace('_', " ")),
         format!(
             "purges: {} sent, {} received, {} without all receipts",
-            count(report.counters.get("purges_sent").copied().unwrap_or_default()),
-            count(report.counters.get("purges_received").copied().unwrap_or_default()),
+            count(number("purges_sent")),
+            count(number("purges_received")),
             count(report.unconfirmed_count)
         ),
     ];
@@ -48,8 +49,8 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     lines.extend(report.partition.iter().map(|partition| format!("partition: {partition}")));
     lines.push(format!(
         "pages: {exchanged}; {} of other nodes used, {} stored for them",
-        count(report.counters.get("pages_used").copied().unwrap_or_default()),
-        count(report.counters.get("pages_stored").copied().unwrap_or_default())
+        count(number("pages_used")),
+        count(number("pages_stored"))
     ));
     let ticket_keys = match &*report.ticket_keys {
         "shared" => Some("shared with the other nodes"),
@@ -57,17 +58,39 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         _ => None,
     };
     lines.extend(ticket_keys.map(|keys| format!("keys of TLS session tickets: {keys}")));
+    let certificates = match &*report.certificates {
+        "shared" => Some("shared with the other nodes"),
+        "local" => Some(
+            "not exchanged, because Valkey is not reachable; this node orders them for itself if necessary",
+        ),
+        _ => None,
+    };
+    lines.extend(certificates.map(|state| {
+        format!(
+            "automatic certificates: {state}; {} of other nodes used, {} stored for them",
+            count(number("certificates_taken")),
+            count(number("certificates_stored"))
+        )
+    }));
+    let limits = match &*report.limits {
+        "shared" => Some("apply to all nodes together"),
+        "local" => {
+            Some("apply to each node separately, because Valkey is not reachable or refuses the commands")
+        }
+        _ => None,
+    };
+    lines.extend(limits.map(|state| format!("limits: {state}")));
     let problems = [
         ("values_refused", "values that are not authentic"),
         ("ticket_keys_refused", "keys of session tickets that are not authentic"),
         ("certificates_refused", "certificates that are not authentic or not usable"),
+        ("limits_refused", "messages about limits that are not authentic"),
         ("everything_expired", "all stored pages became stale"),
         ("log_restarts", "losses of the whole purge log"),
         ("connects_failed", "failed attempts to connect"),
         ("commands_failed", "commands that Valkey refused"),
         ("partitions", "partitions"),
     ];
-    let number = |name: &str| report.counters.get(name).copied().unwrap_or_default();
     let seen = problems.iter().filter(|(name, _)| number(name) > 0);
     let seen: Vec<String> = seen.map(|(name, text)| format!("{text}: {}", count(number(name)))).collect();
     if !seen.is_empty() {
@@ -172,7 +195,11 @@ mod tests {
             unconfirmed_count: 1,
             pages: "suspended".into(),
             ticket_keys: "local".into(),
-            counters: [("purges_sent".to_owned(), 9), ("partitions".to_owned(), 1)].into(),
+            certificates: "shared".into(),
+            limits: "local".into(),
+            counters: [("purges_sent", 9), ("partitions", 1), ("certificates_taken", 2)]
+                .map(|(name, number)| (name.to_owned(), number))
+                .into(),
         }
     }
 
@@ -188,7 +215,18 @@ mod tests {
         let pages = "not exchanged, because purges of other nodes may be missing";
         assert_eq!(lines[5], format!("pages: {pages}; 0 of other nodes used, 0 stored for them"));
         assert!(lines[6].starts_with("keys of TLS session tickets: those of this node"), "{}", lines[6]);
-        assert_eq!(lines[7], "since the start: partitions: 1");
+        let certificates = "automatic certificates: shared with the other nodes";
+        assert_eq!(lines[7], format!("{certificates}; 2 of other nodes used, 0 stored for them"));
+        assert!(lines[8].starts_with("limits: apply to each node separately"), "{}", lines[8]);
+        assert_eq!(lines[9], "since the start: partitions: 1");
+    }
+
+    #[test]
+    fn status_omits_what_is_not_configured() {
+        let off = || "off".to_owned();
+        let report = ClusterReport { ticket_keys: off(), certificates: off(), limits: off(), ..report() };
+        let text = cluster(&report).join("\n");
+        assert!(!["TLS", "certificates", "limits"].iter().any(|part| text.contains(part)), "{text}");
     }
 
     #[test]
