@@ -52,34 +52,7 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         count(number("pages_used")),
         count(number("pages_stored"))
     ));
-    let ticket_keys = match &*report.ticket_keys {
-        "shared" => Some("shared with the other nodes"),
-        "local" => Some("those of this node, because none were exchanged; sessions are resumed only here"),
-        _ => None,
-    };
-    lines.extend(ticket_keys.map(|keys| format!("keys of TLS session tickets: {keys}")));
-    let certificates = match &*report.certificates {
-        "shared" => Some("shared with the other nodes"),
-        "local" => Some(
-            "not exchanged, because Valkey is not reachable; this node orders them for itself if necessary",
-        ),
-        _ => None,
-    };
-    lines.extend(certificates.map(|state| {
-        format!(
-            "automatic certificates: {state}; {} of other nodes used, {} stored for them",
-            count(number("certificates_taken")),
-            count(number("certificates_stored"))
-        )
-    }));
-    let limits = match &*report.limits {
-        "shared" => Some("apply to all nodes together"),
-        "local" => {
-            Some("apply to each node separately, because Valkey is not reachable or refuses the commands")
-        }
-        _ => None,
-    };
-    lines.extend(limits.map(|state| format!("limits: {state}")));
+    lines.extend(shared_state(report));
     let problems = [
         ("values_refused", "values that are not authentic"),
         ("ticket_keys_refused", "keys of session tickets that are not authentic"),
@@ -97,6 +70,40 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
         lines.push(format!("since the start: {}", seen.join("; ")));
     }
     lines
+}
+
+/// Returns the lines about ticket keys, certificates and limits, without what is not configured.
+fn shared_state(report: &ClusterReport) -> impl Iterator<Item = String> {
+    let number = |name: &str| report.counters.get(name).copied().unwrap_or_default();
+    let ticket_keys = match &*report.ticket_keys {
+        "shared" => Some("shared with the other nodes"),
+        "local" => Some("those of this node, because none were exchanged; sessions are resumed only here"),
+        _ => None,
+    };
+    let ticket_keys = ticket_keys.map(|keys| format!("keys of TLS session tickets: {keys}"));
+    let certificates = match &*report.certificates {
+        "shared" => Some("shared with the other nodes"),
+        "local" => Some(
+            "not exchanged, because Valkey is not reachable; this node orders them for itself if necessary",
+        ),
+        _ => None,
+    };
+    let certificates = certificates.map(|state| {
+        format!(
+            "automatic certificates: {state}; {} of other nodes used, {} stored for them",
+            count(number("certificates_taken")),
+            count(number("certificates_stored"))
+        )
+    });
+    let limits = match &*report.limits {
+        "shared" => Some("apply to all nodes together"),
+        "local" => {
+            Some("apply to each node separately, because Valkey is not reachable or refuses the commands")
+        }
+        _ => None,
+    };
+    let limits = limits.map(|state| format!("limits: {state}"));
+    ticket_keys.into_iter().chain(certificates).chain(limits)
 }
 
 fn server(server: &ServerReport) -> String {
