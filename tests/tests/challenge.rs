@@ -2,8 +2,7 @@
 //!
 //! covers: origin_challenge $challenge_passed
 
-use myriad_tests::{Answer, Origin, Place, Request, Server, chromium};
-use sha2::{Digest, Sha256};
+use myriad_tests::{Answer, Origin, Place, Request, Server, challenge_of, chromium, solve_challenge};
 
 const CONF: &str = "
     fastcgi_cache_path @DIR@/cache keys_zone=a:1m;
@@ -29,25 +28,13 @@ fn serve() -> (Server, Origin) {
     (Server::start(place, &conf), origin)
 }
 
-/// Returns the challenge of a page; `None` if the page is not a challenge.
+/// Returns the challenge of a page, which caches must not store; `None` if the page is not a challenge.
 fn challenge(answer: &Answer) -> Option<String> {
-    let text = answer.text();
-    let (_, rest) = text.split_once("data-challenge=\"")?;
+    let challenge = challenge_of(answer)?;
     assert_eq!(answer.status, 503);
     assert_eq!(answer.field("Cache-Control"), Some("no-store"));
     assert!(answer.field("X-Cache").is_none_or(|status| status != "HIT"));
-    rest.split_once('"').map(|(challenge, _)| challenge.to_owned())
-}
-
-/// Solves a challenge like a browser.
-fn solve(challenge: &str) -> String {
-    let parts: Vec<&str> = challenge.split('.').collect();
-    let bits: u32 = parts[2].parse().expect("the bits");
-    let proves = |number: &u64| {
-        let work = Sha256::digest(format!("{}.{number}", parts[3]));
-        u32::from_be_bytes([work[0], work[1], work[2], work[3]]).leading_zeros() >= bits
-    };
-    format!("{challenge}.{}", (0..1 << 30).find(proves).expect("a number"))
+    Some(challenge)
 }
 
 fn from(target: &str, address: &str) -> Request {
@@ -77,7 +64,7 @@ fn pass_opens_the_origin_to_its_bearer_alone() {
     let (server, origin) = serve();
     let target = "/own/?person=1";
     let asked = challenge(&server.fetch(&from(target, "192.0.2.1"))).expect("a challenge");
-    let pass = format!("theme=dark; myriad_pass={}", solve(&asked));
+    let pass = format!("theme=dark; myriad_pass={}", solve_challenge(&asked));
     let with = |address: &str, cookie: &str| server.fetch(&from(target, address).field("Cookie", cookie));
     let served = with("192.0.2.1", &pass);
     assert_eq!((served.status, served.field("X-Passed")), (200, Some("1")));
@@ -105,7 +92,7 @@ fn new_queries_beyond_the_limit_need_a_pass_and_a_pass_opens_no_flood() {
     };
     assert_eq!([1, 2].map(|query| ask(query, "").status), [200, 200]);
     let asked = challenge(&ask(3, "")).expect("a challenge");
-    let pass = format!("myriad_pass={}", solve(&asked));
+    let pass = format!("myriad_pass={}", solve_challenge(&asked));
     assert_eq!([3, 4].map(|query| ask(query, &pass).status), [200, 200]);
     let beyond = ask(5, &pass);
     assert_eq!((beyond.status, beyond.field("Retry-After")), (429, Some("60")));
@@ -122,7 +109,7 @@ fn passes_of_one_network_are_bounded_and_open_no_flood_together() {
     };
     let pass = |target: &str, client: &str, agent: &str| {
         let asked = challenge(&fetch(target, client, agent, "")).expect("a challenge");
-        format!("myriad_pass={}", solve(&asked))
+        format!("myriad_pass={}", solve_challenge(&asked))
     };
     // `passes=3`: the fourth pass of a /64 receives 429; another network and the first three passes are unaffected.
     let client = |number: u32| format!("2001:db8:1:2:{number:x}::1");

@@ -4,6 +4,7 @@ mod certificates;
 mod databases;
 mod limits;
 mod pages;
+mod passes;
 mod secrets;
 mod servers;
 mod status;

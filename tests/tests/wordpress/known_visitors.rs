@@ -1,6 +1,6 @@
 //! Known visitors: logged-in users, commenters, authors.
 
-use myriad_tests::{Place, Request, Server, Visitor, WordPress, wait_for};
+use myriad_tests::{Request, Server, Visitor, WordPress, wait_for};
 
 use super::{browser, page, some_post, start};
 
@@ -162,11 +162,7 @@ fn a_post_that_is_trashed_or_made_private_is_gone() {
         ("private", "wp_update_post(['ID' => $id, 'post_status' => 'private'])"),
     ];
     for (name, change) in changes {
-        let php = site.php().display().to_string();
-        let server = site.serve_changed(Place::new(), &php, |preset| {
-            preset
-                .replace("fastcgi_cache_valid 200 301 302 308 1m;", "fastcgi_cache_valid 200 301 302 308 1s;")
-        });
+        let server = site.serve_with(&["--set", "validity=1s"]);
         let (id, path) = new_post(&site, &server, name);
         assert_eq!(page(&server, &path).status, 200);
         let script = format!("<?php require 'wp-load.php'; $id = {id}; {change}; echo 'done';");

@@ -60,9 +60,9 @@ fn php_killed_under_load_fails_no_visitor() {
     let mut place = Place::new();
     let mut php = Php::start(&mut place);
     let socket = place.path("php.sock").display().to_string();
-    // A validity of a minute would hide the effect: with a second, nearly every page is stale.
+    // A validity of a day would hide the effect: with a second, nearly every page is stale.
     let server = site.serve_changed(place, &socket, |preset| {
-        let line = "fastcgi_cache_valid 200 301 302 308 1m;";
+        let line = "fastcgi_cache_valid 200 301 302 308 1d;";
         assert!(preset.contains(line));
         preset.replace(line, "fastcgi_cache_valid 200 301 302 308 1s;")
     });

@@ -90,6 +90,11 @@ impl PreparedNode {
         self.handle.clone()
     }
 
+    /// Returns the secret of the node's cluster.
+    pub(super) fn secret(&self) -> &ClusterSecret {
+        &self.settings.secret
+    }
+
     /// Returns true if another node belongs to the same cluster, and has the same secret.
     pub(super) fn has_same_secret(&self, other: &NodeThread) -> bool {
         let (own, other) = (&self.handle.options, other.options());

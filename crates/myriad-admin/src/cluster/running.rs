@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use myriad_access::SharedLimitZone;
+use myriad_access::origin_protection::origin_challenge::share_pass_secret;
 use myriad_cluster::node::NodeCounters;
 use myriad_log::ErrorLog;
 use myriad_store::page::{PageZone, PurgePublisher};
@@ -118,6 +119,7 @@ impl RunningCluster {
             PreparedChange::Stop => {
                 self.publisher.close();
                 self.stop_node(true);
+                share_pass_secret(None);
                 self.exchanged.ticket_keys.forget();
                 self.exchanged.certificates.set_enabled(false);
             }
@@ -129,6 +131,7 @@ impl RunningCluster {
                     self.exchanged.ticket_keys.forget();
                 }
                 self.exchanged.certificates.set_enabled(true);
+                share_pass_secret(Some(node.secret().pass_secret()));
                 let node = node.start(&self.zones, &self.exchanged, is_reload, self.counters, &prepared.log);
                 self.publisher.start(node.handle());
                 self.include(&self.zones.all());

@@ -58,6 +58,7 @@ impl RecordContext<'_> {
 pub struct ClusterSecret {
     key: hmac::Key,
     encryption: EncryptionRoot,
+    passes: hmac::Tag,
     cluster: NodeName,
 }
 
@@ -79,6 +80,7 @@ impl ClusterSecret {
         Some(Self {
             key: hmac::Key::new(hmac::HMAC_SHA256, derived.as_ref()),
             encryption: EncryptionRoot::new(&root),
+            passes: pass_secret(&root, cluster),
             cluster: cluster.clone(),
         })
     }
@@ -91,6 +93,11 @@ impl ClusterSecret {
     /// Returns the decrypted contents of the value with this name.
     pub(super) fn decrypt(&self, name: &str, value: &[u8]) -> Result<Zeroizing<Vec<u8>>, RecordError> {
         self.encryption.decrypt(self.cluster.as_str(), name, value)
+    }
+
+    /// Returns the secret that signs the passes of `origin_challenge` on all nodes. It does not reveal the other keys.
+    pub fn pass_secret(&self) -> &[u8] {
+        self.passes.as_ref()
     }
 
     /// Returns the name of the cluster.
@@ -146,12 +153,29 @@ impl ClusterSecret {
     }
 }
 
+/// Derives the secret that signs challenge passes from the secret and the name of the cluster.
+fn pass_secret(root: &hmac::Key, cluster: &NodeName) -> hmac::Tag {
+    let mut derivation = hmac::Context::with_key(root);
+    derivation.update(b"myriad cluster v1: challenge passes of ");
+    derivation.update(cluster.as_str().as_bytes());
+    derivation.sign()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn secret(cluster: &str, bytes: &[u8]) -> ClusterSecret {
         ClusterSecret::new(&NodeName::new(cluster).unwrap(), bytes).unwrap()
+    }
+
+    #[test]
+    fn secret_of_passes_is_that_of_the_cluster_and_its_name() {
+        let ours = secret("a", &[7; 32]);
+        assert_eq!(ours.pass_secret(), secret("a", &[7; 32]).pass_secret());
+        for other in [secret("a", &[8; 32]), secret("b", &[7; 32])] {
+            assert_ne!(ours.pass_secret(), other.pass_secret());
+        }
     }
 
     #[test]

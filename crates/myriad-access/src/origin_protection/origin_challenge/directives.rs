@@ -21,9 +21,9 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
     "Requires a pass before a request is sent to the origin, if the text is neither empty nor `0`: the client gets a \
          page whose script computes a proof of work and repeats the request with the cookie `myriad_pass`. Each bit of \
          `bits=` doubles the work (16: a fraction of a second). A pass is valid for `valid=` (1h), one network (/24, /64 \
-         for IPv6) and one browser; servers with the same clients need the same `secret=`. A network may use `passes=` \
-         (30) new passes per minute, with a burst of the same size; beyond that it gets 429. Stored pages are always \
-         served, and the challenge page is never stored.",
+         for IPv6) and one browser; servers with the same clients need the same `secret=`, except the nodes of a \
+         `cluster`. A network may use `passes=` (30) new passes per minute, with a burst of the same size; beyond that it \
+         gets 429. Stored pages are always served, and the challenge page is never stored.",
 )
 .default("off")
 .own()];

@@ -16,6 +16,7 @@
 //! |---|---|
 //! | `directives`, `settings` | directive, its parser and its settings |
 //! | `pass` | passes: challenge, signature, verification |
+//! | `pass_key` | key of the signatures that the nodes of a cluster share |
 //! | `page` | challenge page and its script |
 //! | `check` | check for a pass before the origin |
 //! | `variables` | `$challenge_passed` |
@@ -24,6 +25,7 @@ mod check;
 mod directives;
 mod page;
 mod pass;
+mod pass_key;
 mod settings;
 mod variables;
 
@@ -34,6 +36,7 @@ use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 pub use check::judge;
 pub(crate) use check::{PassStatus, challenge_page, pass_status};
 pub(crate) use pass::PassSigner;
+pub use pass_key::share_pass_secret;
 use settings::ChallengeSettings;
 pub(crate) use settings::rules;
 

@@ -6,10 +6,11 @@
 
 use std::net::IpAddr;
 use std::ops::RangeInclusive;
-use std::sync::LazyLock;
+use std::sync::Arc;
 
 use aws_lc_rs::{digest, hmac};
 
+use super::pass_key::{PassKey, default_key};
 use crate::origin_protection::rate_table::AdmissionRate;
 
 /// Name of the cookie that contains a pass.
@@ -36,7 +37,7 @@ pub(crate) struct PassRules {
     pub valid_s: u64,
     /// `passes=`: number of new passes that one network may use per minute.
     pub passes: u64,
-    /// `secret=`: key of the signatures; `None` for a random key of this process.
+    /// `secret=`: key of the signatures; `None` for the key of all locations without this parameter ([`default_key`]).
     pub secret: Option<Box<[u8]>>,
 }
 
@@ -60,21 +61,16 @@ pub(super) struct PassBearer<'a> {
 /// Creates challenges and verifies passes by the rules of a location.
 pub(crate) struct PassSigner {
     rules: PassRules,
-    key: hmac::Key,
+    key: Arc<PassKey>,
 }
 
 impl PassSigner {
-    /// Creates a signer with the secret of the rules, or else with the random secret of this process.
+    /// Creates a signer with the secret of the rules, or else with the key of all locations without a secret.
     pub(crate) fn new(rules: PassRules) -> Self {
-        /// Random secret of this process. It changes at each start, which invalidates earlier passes.
-        static OWN: LazyLock<[u8; 32]> = LazyLock::new(|| {
-            let mut secret = [0; 32];
-            // With a predictable secret, clients could forge signatures: the process aborts instead.
-            aws_lc_rs::rand::fill(&mut secret).expect("the system provides random numbers");
-            secret
-        });
-        let secret = rules.secret.as_deref().unwrap_or(&*OWN);
-        let key = hmac::Key::new(hmac::HMAC_SHA256, secret);
+        let key = match &rules.secret {
+            Some(secret) => Arc::new(PassKey::new(secret)),
+            None => default_key(),
+        };
         Self { rules, key }
     }
 
@@ -134,7 +130,7 @@ impl PassSigner {
     }
 
     fn signature(&self, bearer: &PassBearer<'_>, expires_s: u64, bits: u32) -> String {
-        let mut context = hmac::Context::with_key(&self.key);
+        let mut context = hmac::Context::with_key(&self.key.get());
         let network = bearer.network.map_or_else(|| "unix".to_owned(), |network| network.to_string());
         context.update(format!("1 {expires_s} {bits} {network} {} ", bearer.server.len()).as_bytes());
         context.update(bearer.server);
