@@ -26,15 +26,16 @@ use crate::stale_fallback::is_covered_by_purge;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
-/// Page whose refresh differed. The refreshed page is fetched again, to find out whether the difference is noise.
+/// Check of a page whose refresh returned different content: the page is fetched again, to find out whether the
+/// difference is noise (text that differs at each rendering).
 pub(crate) struct NoiseCheck {
-    /// Stored page that the refresh, the first of the fetches, replaced.
+    /// Stored page that the first fetch, the refresh, replaced.
     pub before: Page,
     /// Result of the refresh, if two fetches differed and the page is fetched for the third time; otherwise `None`.
     pub first: Option<Page>,
 }
 
-/// Facts about a fetch that returned a page.
+/// Facts about a fetch that returned a page, for the comparison with the replaced page.
 pub(crate) struct Fetched {
     /// Time of the request to the origin, in milliseconds since the epoch.
     pub requested_at: u64,
@@ -85,8 +86,8 @@ pub(crate) fn assess(
 }
 
 /// Limits the lifetime of a page that the origin confirmed by a 304, and copies the history of the stored page to
-/// `meta`; without one, `meta` gets a history that begins when the page was stored. Does nothing without
-/// `*_cache_adaptive`.
+/// `meta`; if the stored page has no history, `meta` gets a history that begins when the page was stored. Does nothing
+/// without `*_cache_adaptive`.
 pub(crate) fn confirm(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -102,7 +103,7 @@ pub(crate) fn confirm(
     meta.facts.stored_lifetime = lifetime.into();
 }
 
-/// Returns whether the status, the media type and the target of a redirect (`Location`) are those of the stored page.
+/// Returns whether a new page has the same status, media type and redirect target (`Location`) as the stored page.
 fn has_same_head(stored: &Page, meta: &PageMeta) -> bool {
     let (stored, new) = (stored.meta(), meta.view());
     let location = |lines: &[u8]| {
@@ -142,8 +143,8 @@ fn rendering<'a>(page: &Page, body: &'a [u8], ignores_numbers: bool) -> StoredRe
     }
 }
 
-/// Returns the history of a page with `body` that replaces `previous` at `now`, and a check if the page must be fetched
-/// again. Reports a change of the content that no purge announced.
+/// Compares a page with `body` with the page `previous` that it replaces at `now`. Returns the history of the new page,
+/// and a check if the page must be fetched again. Reports a change of the content that no purge announced.
 fn compare(
     exchange: &Exchange,
     cache: &CachePlace,

@@ -3,7 +3,7 @@
 use myriad_net::clock;
 use myriad_policy::Admission;
 
-/// Arrival of an origin's response head.
+/// Time at which the head of an origin's response arrived, and the time that had passed since the request.
 #[derive(Clone, Copy)]
 pub(crate) struct Arrival {
     /// Time of the arrival on the process clock, in milliseconds since the epoch.

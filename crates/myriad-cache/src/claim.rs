@@ -15,9 +15,9 @@ use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, write_variant};
 
 /// Returns the next step of a request whose page is missing or stale: wait for a fetch, which this request starts
-/// unless another request has already started it; or serve the page, if it was stored meanwhile. Without
-/// `*_cache_lock`, and if a response under the key was not shared recently or is too long for memory, the request does
-/// not wait for others: it fetches the page itself or is passed to the origin.
+/// unless another request has already started it; or serve the page, if it was stored meanwhile. The request does not
+/// wait for others, but fetches the page itself or is passed to the origin, if `*_cache_lock` is off, if a recent
+/// response under the key was not shared or was too long for memory, or if a response too long for memory is arriving.
 pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Option<Page>) -> JourneyStep {
     let cache = cached.cache;
     let Some(lock) = cache.rules.lock else { return JourneyStep::Lead(stale) };

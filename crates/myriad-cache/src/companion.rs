@@ -14,8 +14,9 @@ use myriad_exchange::runtime::CachePlace;
 use myriad_store::page::PageMeta;
 use myriad_store::page::key::{CODINGS, of_other_codings};
 
-/// Cache entry to be stored in addition to the one of the request. A response may belong to both of a page's keys: the
-/// shared key if it does not vary by content coding, and the key for clients that accept other codings if it does.
+/// Additional cache entry in which the response to a request may be stored, under another key than the request's. A
+/// response may belong to both of a page's keys: the shared key if it does not vary by content coding, and the key for
+/// clients that accept other codings if it does.
 pub(crate) struct CompanionFetch {
     writer: FlightWriter<PageMeta>,
     /// True if this entry has the key for clients that accept other codings, false if it has the shared key.
@@ -77,7 +78,7 @@ pub(crate) struct CompanionPage {
 }
 
 impl CompanionPage {
-    /// Stores the page under its other key; called with the complete body.
+    /// Stores the page under the key of this additional entry. `body` is the complete body.
     pub(crate) fn store(self, exchange: &Exchange, cache: &CachePlace, meta: PageMeta, body: &Body) {
         let admission =
             Admission { head: Arc::new(meta.clone()), selection: self.selection, length: Some(body.len()) };

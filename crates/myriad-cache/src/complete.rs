@@ -7,7 +7,7 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, PageMeta, PageZone};
 
-/// Completes a page as [`complete_at`]; it counts as stored now.
+/// Completes a page like [`complete_at`], with the current time as the time at which the page counts as stored.
 pub(crate) fn complete(
     exchange: &Exchange,
     zone: &PageZone,
@@ -18,10 +18,11 @@ pub(crate) fn complete(
 }
 
 /// Completes the cache entry of a page whose body was written to the zone, and updates the zone's counters if the page
-/// was stored or its file will be. A body in memory is compressed if it may be sent compressed, unless it equals that
-/// of the replaced page, whose encodings are then copied. A page without the origin's entity tag gets a generated one,
-/// except with status 206 in memory. `stored_at` is the time at which the page counts as stored, in milliseconds since the
-/// epoch. Returns the page, unless it was not stored or is only on disk.
+/// is stored in memory or will be stored on disk. A body in memory is compressed if it may be sent compressed, unless
+/// it equals the body of the replaced page: then the encodings of the replaced page are copied. A page without the
+/// origin's entity tag gets a generated one, except with status 206 in memory. `stored_at` is the time at which the
+/// page counts as stored, in milliseconds since the epoch. Returns the page, unless it was not stored or is only on
+/// disk.
 pub(crate) fn complete_at(
     exchange: &Exchange,
     zone: &PageZone,

@@ -80,7 +80,7 @@ pub(crate) fn must_open(request: &Request, page: &Page) -> bool {
         && request.received.head.method() != Method::Head
 }
 
-/// Returns the body of a page on disk, read from the opened file; `None` if the body is in memory.
+/// Returns the body of a page on disk, which is read from the opened file; `None` if the page's body is in memory.
 pub(crate) fn body(request: &mut Request, page: &Page) -> Option<ResponseBody> {
     page.stored_body()?;
     let length = page.body_len();
@@ -114,7 +114,8 @@ impl Body for StoredPage {
     }
 }
 
-/// Waits until the writer of a page that is being fetched can take the next piece.
+/// Waits until the writer of a page that is being fetched can accept the next piece. Returns [`Capacity::Abandoned`] if
+/// the fetch must stop, because the page is too long for memory and has no reader and no file any more.
 ///
 /// If a slow disk is the cause for more than [`DISK_PATIENCE`], the page is no longer written to disk, so that clients
 /// do not stall.

@@ -22,7 +22,7 @@ const EARLY_HINTS: u16 = 103;
 /// Maximum length in bytes of the header fields of a 103 response made from a stored page.
 const MAX_HINTS: usize = 4 << 10;
 
-/// Settings of `early_hints_stored`.
+/// Setting of `early_hints_stored`: `on` is true if 103 responses are made from stored pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct StoredHintSettings {
     on: bool,
@@ -44,7 +44,7 @@ pub static ROWS: &[Directive] = &[Directive::new(
 /// Marker of a location where `early_hints_stored` is on.
 struct StoredHints;
 
-/// Compiles `early_hints_stored`.
+/// Compiles `early_hints_stored`: marks the location if the directive is on.
 pub fn compile(_: &mut dyn SettingsCompiler, settings: &Settings, features: &mut PlaceFeatures) {
     if settings.feature::<StoredHintSettings>().on {
         features.insert(StoredHints);

@@ -24,8 +24,8 @@ impl Drop for RefreshPermit {
 }
 
 /// Returns whether a fresh page should be refreshed now, before it expires (`*_cache_background_update`): the page is
-/// requested often and expires soon ([`refreshes_early`]). False while the page is being refreshed, while the worker's
-/// permit is taken, and until [`PAUSE_MS`] have passed since the worker's last early refresh started.
+/// requested often and expires soon ([`refreshes_early`]). False while the page is being refreshed, while the worker
+/// refreshes another page early, and until [`PAUSE_MS`] have passed since the worker's last early refresh started.
 pub(crate) fn is_due(exchange: &Exchange, cache: &CachePlace, page: &Page) -> bool {
     let request = &exchange.request;
     let now = request.received.at_ms;

@@ -107,7 +107,7 @@ fn key(sink: &dyn DecisionSink, request: &Request) {
     sink.note("cache", "key", key, None);
 }
 
-/// Reports that the location has no cache, and ends the explanation.
+/// Reports that the location has no cache, and returns the step that stops the explanation.
 pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     if let Some(sink) = &exchange.request.received.sink {
         sink.note("cache", "not configured: every request is sent to the origin", "", None);
@@ -115,8 +115,9 @@ pub(crate) fn uncached(exchange: &Exchange) -> PhaseStep {
     stopped(exchange)
 }
 
-/// Reports the effect of the next step, which is not executed, and stops the explanation. The anonymous request of a
-/// known visitor gets the status [`esi::USELESS_FETCH`] instead, if its page is on disk and not for known visitors.
+/// Reports the effect of the next step, which is not executed, and stops the explanation. If the request is the
+/// anonymous request for a known visitor, and its page is on disk and not for known visitors, returns an error with the
+/// status [`esi::USELESS_FETCH`] instead.
 pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &JourneyStep) -> PhaseStep {
     let Some(sink) = exchange.request.received.sink.clone() else { return stopped(exchange) };
     if let JourneyStep::Open(page, _) = next
@@ -151,7 +152,8 @@ pub(crate) fn stop(exchange: &mut Exchange, cached: CacheContext<'_>, next: &Jou
     stopped(exchange)
 }
 
-/// Reports the filters and content codings of the response, as the last part of the explanation.
+/// Reports the filters and content codings of the response, as the last part of the explanation. Returns a step that is
+/// never executed.
 fn stopped(exchange: &Exchange) -> PhaseStep {
     // The content codings are reported for HTML, the most common media type.
     myriad_output::explain(exchange, Some(b"text/html"));
@@ -201,8 +203,8 @@ fn label(request: &Request) -> Option<&OriginLabel> {
     request.runtime().positions.places.get(request.route.place as usize)?.origin.as_deref()
 }
 
-/// Returns the first condition of a directive whose value is neither empty nor `0`, with its value; empty if there is
-/// none.
+/// Returns a text with the first condition of a directive that is true (its value is neither empty nor `0`), and with
+/// its value; an empty text if no condition is true.
 fn true_condition(exchange: &mut Exchange, texts: fn(&OriginLabel) -> &Vec<(String, Template)>) -> String {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let label = site.runtime.positions.places.get(exchange.request.route.place as usize);

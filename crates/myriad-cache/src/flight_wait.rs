@@ -179,8 +179,8 @@ fn needs_whole(exchange: &Exchange, meta: PageView<'_>) -> bool {
     exchange.request.cache.lookup.stored_only || esi::is_filled(meta.cut())
 }
 
-/// Returns the result of the fetch if it ends within [`MAX_WHOLE_WAIT`], otherwise `None`. A page that can only be used
-/// once it is complete is waited for without limit.
+/// Waits for the complete page, for [`MAX_WHOLE_WAIT`] at most, or without limit if the page can only be used once it
+/// is complete. Returns the result of the fetch; `None` if the time is over.
 async fn whole(
     exchange: &Exchange,
     meta: PageView<'_>,

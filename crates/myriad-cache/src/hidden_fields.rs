@@ -7,7 +7,7 @@ use myriad_exchange::runtime::OriginPlace;
 /// the location forwards no fields of the client.
 ///
 /// The cache key or the secondary key may contain the field, although the origin did not get it. The stored page would
-/// then be wrong for clients that send the same value without listing it in `Connection`.
+/// then be wrong for clients that send the same value without listing the field in `Connection`.
 pub(crate) fn hides_fields(request: &Request, origin: &OriginPlace) -> bool {
     origin.request.pass_fields && origin.protocol.hides_nominated(request)
 }

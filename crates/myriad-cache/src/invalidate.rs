@@ -36,8 +36,8 @@ pub(crate) async fn after(exchange: &Exchange, cache: &CachePlace, head: &Respon
 
 /// Invalidates the pages of these targets, so that each is fetched before it is served again. A failure is logged.
 ///
-/// A client that follows a redirect to one of them must see the change that its request made, such as a new comment.
-/// The pages are kept in case their fetch fails, because any client can cause this invalidation.
+/// A client that follows a redirect to such a page must see the change that its request caused, such as a new comment.
+/// The pages remain stored for the case that a fetch fails, because any client can cause this invalidation.
 async fn invalidate_urls(request: &Request, cache: &CachePlace, targets: impl Iterator<Item = Vec<u8>>) {
     let url = |target: Vec<u8>| PurgeTarget::Url {
         host: request.route.host.as_slice().into(),

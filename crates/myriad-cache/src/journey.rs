@@ -51,8 +51,8 @@ pub(crate) fn begin(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Phase
     }
 }
 
-/// Sends the request to the origin of a location without a cache. A request that is only explained ends here, and one
-/// that may only use stored pages gets the status [`esi::USELESS_FETCH`].
+/// Sends the request to the origin of a location without a cache. If the request is only explained, stops the
+/// explanation. A request that may only use stored pages gets the status [`esi::USELESS_FETCH`].
 fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> PhaseStep {
     if exchange.request.received.sink.is_some() {
         return explain::uncached(exchange);
@@ -130,7 +130,7 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, mut next: J
     }
 }
 
-/// Returns a step that waits for `work` and then runs the step that it returns.
+/// Returns a step that waits for `work`, and then runs the step that `work` returned and the following ones.
 fn wait(
     cached: CacheContext<'_>,
     work: impl AsyncFnOnce(&mut Exchange, CacheContext<'_>) -> JourneyStep + 'static,
@@ -142,7 +142,8 @@ fn wait(
     })
 }
 
-/// Serves the page under the cache key of an earlier, equal request, without evaluating rewrites and locations again.
+/// Serves the page under the cache key that an earlier request with equal routing inputs has computed, without
+/// evaluating rewrites and locations again.
 ///
 /// Returns `None` if no fresh page is stored in memory, or if the request needs the full processing.
 pub(crate) fn shortcut(exchange: &mut Exchange, origin: &Arc<OriginPlace>) -> Option<PhaseStep> {

@@ -32,7 +32,7 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::runtime::{CachePlace, OriginPlace};
 use myriad_store::page::{Page, PageMeta};
 
-/// Origin and cache of the request's location, as a step gets them.
+/// Borrowed origin and cache settings of the request's location, which each step receives.
 #[derive(Clone, Copy)]
 pub(crate) struct CacheContext<'a> {
     /// Origin settings of the location.
@@ -71,7 +71,7 @@ impl OwnedCacheContext {
 
 /// Next step of a cached request, with its arguments.
 pub(crate) enum JourneyStep {
-    /// No further step: the result of the request.
+    /// No further step: contains the result, with which the request continues.
     Done(PhaseStep),
     /// Execute a purge request, or apply the policy and look the page up in memory.
     LookUp,
@@ -92,20 +92,22 @@ pub(crate) enum JourneyStep {
     Serve(Page, CacheStatus),
     /// Open the file of a page whose body is too large for memory, then serve the page.
     Open(Page, CacheStatus),
-    /// Refresh the page in the background, and serve it as it is.
+    /// Refresh the page in the background, and serve the stored page.
     Refresh(Page, RefreshReason),
     /// Decide how to proceed without a fresh page. Contains the expired page, if any.
     Stale(Option<Page>),
     /// Fetch the page for all clients, or wait for an earlier request that fetches it. The stale page, if any, may be
     /// served after a failure.
     Claim(Option<Page>),
-    /// Fetch the page without a lock; the stale page, if any, is replaced.
+    /// Fetch the page without a lock, so that no other request waits for this fetch. The stale page, if any, is
+    /// replaced.
     Lead(Option<Page>),
-    /// Wait for a page in flight.
+    /// Wait for a page that is being fetched, then serve it or choose another step.
     Follow(FlightWait),
     /// Send the request to the origin, and do not share the response with other clients.
     Pass(PassReason),
-    /// Like [`JourneyStep::Pass`], with a request body that was too long to be read into memory for the key.
+    /// Send the request to the origin like [`JourneyStep::Pass`], with a body that is too long to be read into memory
+    /// for the key.
     PassBody(RequestPayload),
 }
 
@@ -114,7 +116,7 @@ pub(crate) enum JourneyStep {
 pub(crate) enum RefreshReason {
     /// The page is fresh, requested often and expires soon ([`crate::early_refresh`]).
     Early,
-    /// The page is stale (`*_cache_background_update`).
+    /// The page is stale, and is served while it is refreshed (`*_cache_background_update`).
     Stale,
 }
 
@@ -128,7 +130,7 @@ pub(crate) enum PassReason {
     /// The response will not be stored, or the request must not be sent twice
     /// ([`crate::shared_fetch_headers::is_fetched_alone`]).
     Unstored,
-    /// The range begins beyond `*_cache_max_range_offset`.
+    /// The requested range begins at or after `*_cache_max_range_offset`, or counts from the end of the response.
     FarRange,
     /// The page was requested less often than `*_cache_min_uses`.
     Seldom,
@@ -161,9 +163,9 @@ impl PassReason {
     }
 }
 
-/// Wait for a page in flight.
+/// Data with which a request waits for a page that is being fetched.
 pub(crate) struct FlightWait {
-    /// Reader of the page in flight.
+    /// Reader of the page that is being fetched.
     pub reader: FlightReader<PageMeta>,
     /// Receiver of the result, for the request that started the fetch; `None` for other requests.
     pub report: Option<oneshot::Receiver<FetchReport>>,

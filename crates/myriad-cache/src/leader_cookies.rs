@@ -10,11 +10,11 @@ use myriad_policy::client_retains_cookie;
 use crate::journey_step::CacheContext;
 
 /// Appends the cookies of the origin's response, and the cookie of `sticky`, to `answer` if this request fetched the
-/// page. Left out are cookies that the location hides, and impersonal cookies that the client has and that were not
+/// page. Omits cookies that the location hides, and impersonal cookies that the client has already and that were not
 /// sent to the origin.
 ///
-/// Cookies of a response with `X-Accel-Redirect` are not included: they are carried to the response of the other
-/// location.
+/// Cookies of a response with `X-Accel-Redirect` are not included here: they are added to the response of the location
+/// to which the request is redirected.
 pub(crate) fn append(exchange: &mut Exchange, cached: CacheContext<'_>, answer: &mut ContentResponse) {
     let CacheContext { origin, cache } = cached;
     if !exchange.request.cache.lookup.fetched {

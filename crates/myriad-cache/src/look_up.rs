@@ -116,8 +116,8 @@ fn look_up(exchange: &mut Exchange, cached: CacheContext<'_>) -> Result<JourneyS
     })
 }
 
-/// Returns the next step of a request whose page is fresh. Also stores the shortcut for equal requests, and starts the
-/// page's verification if it is due.
+/// Returns the next step of a request whose page is fresh. Also stores the routing result for the shortcut of similar
+/// requests, and starts the sampled verification of the page if it is due.
 fn serve_fresh(exchange: &Exchange, cached: CacheContext<'_>, page: Page) -> JourneyStep {
     let CacheContext { origin, cache } = cached;
     shortcut::store(&exchange.request);

@@ -14,9 +14,9 @@ use myriad_store::{Admission, KeyRef};
 use crate::complete::complete;
 use crate::made_page::lifetime;
 
-/// Stores a file that this server makes itself, with its media type, under a cache key. `path` is the path on the request's
-/// host, by which purges find the file. The file is fresh for `valid_ms` milliseconds. `unsent` are field lines that are
-/// stored and not sent.
+/// Stores a file that this server has generated, with its media type, under the cache key `key`. `path` is the path on
+/// the request's host by which purges find the file. The file is fresh for `valid_ms` milliseconds. `unsent` contains
+/// field lines that are stored, but not sent to clients.
 pub(crate) fn store_file(
     exchange: &Exchange,
     zone: &PageZone,

@@ -27,23 +27,23 @@ pub(crate) fn lifetime(valid_ms: u64, now: u64) -> Lifetime {
     }
 }
 
-/// Page that this server makes itself.
+/// Page that this server generates without a response of an origin, such as a bundle of the page optimizer.
 pub(crate) struct MadePage<'a> {
-    /// Cache key.
+    /// Cache key under which the page is stored.
     pub key: &'a [u8],
     /// Path on the request's host, by which purges find the page.
     pub path: &'a [u8],
-    /// Response head.
+    /// Head of the response, as if an origin had sent it.
     pub head: ResponseHead,
-    /// Body without coding.
+    /// Body without content coding.
     pub body: Bytes,
     /// Time for which the page is fresh, in milliseconds. It is not served stale.
     pub valid_ms: u64,
 }
 
 impl MadePage<'_> {
-    /// Stores the page; `now` is the current time in milliseconds since the epoch. Returns it, unless it was not stored or is
-    /// only on disk.
+    /// Stores the page; `now` is the current time in milliseconds since the epoch. Returns the stored page; `None` if
+    /// it was not stored or is only on disk.
     pub(crate) fn store(self, exchange: &Exchange, held: &OwnedCacheContext, now: u64) -> Option<Page> {
         let request = &exchange.request;
         let lifetime = lifetime(self.valid_ms, now);

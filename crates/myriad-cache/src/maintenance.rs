@@ -30,7 +30,7 @@ use myriad_store::page::PurgeSource;
 /// Minimum time in milliseconds between two invalidations of a host, unless a new file of `cache_maintenance` exists.
 /// Clients may be able to cause a 503 response.
 const PAUSE_MS: u64 = 60_000;
-/// Maximum number of hosts whose last invalidation is remembered.
+/// Maximum number of hosts for which the time of the last invalidation is stored.
 const HOSTS: u64 = 4_096;
 
 /// Sign that an application is in maintenance.
@@ -58,7 +58,7 @@ struct MaintenanceSettings {
 
 feature_settings!(MaintenanceSettings);
 
-/// Compiled `cache_maintenance` of a location.
+/// Compiled `cache_maintenance` of a location: paths of files that exist while the application is in maintenance.
 struct MaintenanceFiles(Vec<Template>);
 
 /// Registration of the directive `cache_maintenance`; listed in `myriad-serve`.

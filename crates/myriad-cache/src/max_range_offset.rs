@@ -2,9 +2,9 @@
 
 use myriad_base::digits::decimal;
 
-/// Returns whether the first range of a `Range` in bytes begins at or after `offset`, or is a suffix range. An offset
-/// of 0 applies to every range, also an invalid one, and `None` to none. With any other offset, another unit does not
-/// count.
+/// Returns whether a `Range` field requests a part of the response from `offset` bytes on: its first range begins there
+/// or later, or is a suffix range (`bytes=-500`). With an offset of 0, true for every `Range`, also for an invalid one.
+/// False without `Range` or `offset`, and, if the offset is not 0, for units other than bytes.
 pub(crate) fn begins_beyond(range: Option<&[u8]>, offset: Option<u64>) -> bool {
     let (Some(offset), Some(range)) = (offset, range) else { return false };
     if offset == 0 {

@@ -14,8 +14,8 @@ use crate::stale_fallback::stale_instead;
 use myriad_exchange::exchange::{Exchange, PhaseStep, Request};
 use myriad_store::page::Page;
 
-/// Applies `origin_challenge` and `origin_query_limit` to a request that needs the origin. `None` admits the request. A
-/// request that is only explained is always admitted.
+/// Applies `origin_challenge` and `origin_query_limit` to a request that needs the origin. Returns the response or the
+/// wait that a limit requires; `None` if the request is admitted, as each request that is only explained.
 pub(crate) fn judge(exchange: &mut Exchange, sought: OriginFetch) -> Option<LimitedQuery> {
     if exchange.request.received.sink.is_some() {
         return None;
@@ -44,7 +44,7 @@ pub(crate) async fn wait(exchange: &Exchange, ms: u64) {
 
 /// Bit of a stored failure, in addition to [`NoResponse::encode`]: the application sent its own error page (503 with
 /// `Retry-After`, as WordPress does during an update). Without a stale page, requests are still sent to the origin, so
-/// that clients get that page instead of one of Myriad.
+/// that clients get the application's page instead of Myriad's.
 const OWN_ERROR_PAGE: u16 = 1 << 15;
 
 /// Applies the limits before a fetch; if a page is stored, only `origin_backoff`. Returns the step to run instead (a

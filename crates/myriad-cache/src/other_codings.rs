@@ -40,9 +40,9 @@ pub(crate) fn may_need_other_codings(request: &Request) -> bool {
     other_codings(request.received.head.fields()).is_some()
 }
 
-/// Notes the content codings of a request that accepts only codings which Myriad does not produce, if the origin can
-/// select one of them. If the shared page varies by coding, also extends the cache key by the suffix for other codings.
-/// Does nothing if this would exceed the limit of variants.
+/// Stores in the request's cache state the content codings of a request that accepts only codings which Myriad does not
+/// produce, if the origin can select one of them. If the shared page varies by coding, also extends the cache key by
+/// the suffix for other codings. Does nothing if this would exceed the limit of variants.
 pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CachePlace) {
     let Some(names) = other_codings(request.received.head.fields()) else { return };
     if !reach_origin(request, origin, cache) {
@@ -71,8 +71,8 @@ pub(crate) fn choose(request: &mut Request, origin: &OriginPlace, cache: &CacheP
 
 /// Returns whether a page for the codings of this request exists, or may be added within the limit of variants.
 ///
-/// A client that names ever new codings gets the shared page without content coding, so it cannot cause more fetches
-/// than the limit of variants.
+/// Beyond the limit, a client that sends different codings in each request gets the shared page without content coding,
+/// so it cannot cause more fetches than the limit.
 fn has_room(request: &Request, cache: &CachePlace, younger_than: u64) -> bool {
     let (zone, key, fields) =
         (&cache.zone.zone, KeyRef::new(&request.cache.key), request.received.head.fields());

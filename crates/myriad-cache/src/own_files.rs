@@ -28,8 +28,8 @@ pub(crate) async fn request_file(exchange: &mut Exchange, target: &[u8]) -> Opti
     Some(subrequest::execute(child).await)
 }
 
-/// Returns whether the location of a response restricts access, or another location may have: checks do not run for
-/// subrequests, and those of locations before an internal redirect are not known.
+/// Returns whether access to the file of a response may be restricted: its location has access checks, which do not run
+/// for subrequests, or an internal redirect occurred, so that the checks of earlier locations are not known.
 pub(crate) fn is_restricted(answer: &mut SubrequestResponse) -> bool {
     let request = &answer.exchange().request;
     request.place().entry.gate.is_some() || request.route.internal

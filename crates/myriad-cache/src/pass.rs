@@ -37,8 +37,8 @@ pub(crate) async fn uncached(exchange: &mut Exchange, origin: &Arc<OriginPlace>)
     }
 }
 
-/// Sends the request to the origin without using the cache, and forwards its response. Before, pages are removed or
-/// invalidated if the response requires it: `*_cache_invalidate`, purges, maintenance.
+/// Sends the request to the origin without using the cache, and forwards its response. Before the response is
+/// forwarded, stored pages are removed or invalidated if it requires this (`*_cache_invalidate`, purges, maintenance).
 ///
 /// After a failure, a stale page may be served. `payload` is the request body if it has already been read.
 pub(crate) async fn run(
@@ -100,13 +100,13 @@ fn note(request: &Request, cached: CacheContext<'_>, asked: &PassResult) {
     }
 }
 
-/// Result of the request to the origin.
+/// Result of a request that is passed to the origin.
 enum PassResult {
     /// The origin responded.
     Answered(Box<OriginResponse>),
     /// The request failed without a response.
     Failed(OriginError),
-    /// The request was not sent; the status for the client.
+    /// The request was not sent; contains the status for the client.
     Not(u16),
 }
 

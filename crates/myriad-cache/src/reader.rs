@@ -24,13 +24,13 @@ pub(crate) struct FlightBody {
     watch: Option<JoinHandle<()>>,
 }
 
-/// Source of the next piece.
+/// Source from which the next piece of the body is read.
 enum FlightSource {
     /// The page in flight, read at the client's speed, with the waker of a pending poll.
     Flight(Flight, Option<Waker>),
-    /// Data read ahead of the client.
+    /// Body that reads the page in flight ahead of the client, into a buffer.
     Ahead(BoxBody),
-    /// Temporary state between the other two, and the state after the body was dropped.
+    /// Temporary state while the source changes from `Flight` to `Ahead`, and the state after the body was dropped.
     Nothing,
 }
 

@@ -18,8 +18,9 @@ use crate::shared_fetch_headers;
 use myriad_exchange::exchange::{ContentResponse, Exchange, PhaseStep, Request};
 use myriad_store::page::{Page, write_variant};
 
-/// Starts the refresh and returns the step that serves the page. Nothing is started if the page is being refreshed
-/// already; nor if too many fetches are in progress or the origin is failing, when a later request refreshes the page.
+/// Starts the refresh and returns the step that serves the page. Starts no refresh if the page is being refreshed
+/// already, if too many fetches are in progress, or if the origin is failing; in the last two cases, a later request
+/// can start it.
 pub(crate) fn run(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -40,12 +41,12 @@ pub(crate) fn run(
     JourneyStep::Serve(page, status)
 }
 
-/// Starts the refresh of a page that no client has requested now, for a request that this server has made itself. The
-/// step completes that request without a page. Nothing is started if `*_cache_background_update` or `*_cache_adaptive`
-/// is off; if the request selects another page, for example after a change of the configuration; if the page is
-/// quarantined, is being refreshed already, or its response would not be stored; if the origin is failing, or too many
-/// fetches are in progress; or if the client has another address than [`SERVER_CLIENT`], for example a local one that
-/// the application may trust.
+/// Starts the refresh of a page for a request that this server has created, not a client. The returned step completes
+/// the request with status 204. Nothing is started if `*_cache_background_update` or `*_cache_adaptive` is off; if the
+/// request selects another page, for example after a change of the configuration; if the page is quarantined, is being
+/// refreshed already, or its response would not be stored; if the origin is failing, or too many fetches are in
+/// progress; or if the client has another address than [`SERVER_CLIENT`], for example a local one that the application
+/// may trust.
 pub(crate) fn run_ahead(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

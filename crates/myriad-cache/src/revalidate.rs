@@ -17,7 +17,7 @@ use crate::page;
 use myriad_exchange::exchange::Exchange;
 use myriad_store::page::{Page, PageMarks, PageMeta, PageView};
 
-/// Result of a 304 response.
+/// Effect of a 304 response on the stored page that it refers to.
 pub(crate) enum Confirmation {
     /// The stored page can be served. Contains the renewed page if it was stored in memory; `None` if it remains stale, or
     /// was not stored.
@@ -29,8 +29,8 @@ pub(crate) enum Confirmation {
 
 /// Applies a 304 response to the page that the fetch would have replaced.
 ///
-/// Like nginx, keeps the stored fields unchanged, unless `cache_rfc9111` is on: then the fields of the 304 update them
-/// (RFC 9111 section 3.2).
+/// Like nginx, does not change the stored fields. Only if `cache_rfc9111` is on, the fields of the 304 update them (RFC
+/// 9111 section 3.2).
 pub(crate) fn confirm(
     exchange: &Exchange,
     CacheContext { origin: place, cache }: CacheContext<'_>,
@@ -143,7 +143,7 @@ fn marks_of(stored: PageView<'_>, tags: &Tags) -> PageMarks {
     if tags.is_empty() { stored.marks().to_owned() } else { stored.marks().with_tags(tags) }
 }
 
-/// Copies the facts about the body from the stored page, because a 304 has no body.
+/// Copies the facts about the body from the stored page to `meta`, the metadata after a 304, because a 304 has no body.
 fn renewed(stored: PageView<'_>, mut meta: PageMeta) -> PageMeta {
     let for_origin = |tag: &Option<EntityTag>| tag.as_ref().and_then(EntityTag::for_origin);
     if for_origin(&stored.tag) == for_origin(&meta.facts.tag) {

@@ -6,7 +6,7 @@ use myriad_conf::settings::OriginSettings;
 use myriad_conf::{Text, feature_settings};
 use myriad_policy::{Grace, Invalidate, LeakSampling, LockRules, Methods, UseStale, ValidFor};
 
-/// Cache of a location (`*_cache`).
+/// Cache zone of a location (`*_cache`), or `off`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum CacheZone {
     /// `off`: responses are not cached.
@@ -16,8 +16,8 @@ pub enum CacheZone {
     Zone(Text),
 }
 
-/// Status of a `*_cache_valid` directive with its lifetime. The first that matches a response applies, in configuration
-/// order, whether a code or `any`.
+/// One status of a `*_cache_valid` directive, with the lifetime for it. For a response, the first one in configuration
+/// order that matches applies, no matter whether it is a code or `any`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CacheValid {
     /// Status and lifetime in milliseconds; the lifetime is 0 if the time contains variables.
@@ -48,14 +48,15 @@ pub struct CacheSettings {
     pub no_cache: Vec<Text>,
     /// True to coalesce concurrent requests for a page (`*_cache_lock`).
     pub lock: bool,
-    /// Timeouts of the lock, if it is on (`*_cache_lock_timeout`, `*_cache_lock_age`).
+    /// Timeouts of the lock (`*_cache_lock_timeout`, `*_cache_lock_age`), which apply if `lock` is true.
     pub lock_rules: LockRules,
     /// Cases in which a stale page may be served (`*_cache_use_stale`).
     pub use_stale: UseStale,
     /// Minimum validity, in milliseconds, of pages whose validity depends on how long their content has been equal
     /// (`*_cache_adaptive`); `None` if it is off.
     pub adaptive: Option<u64>,
-    /// Times after the expiry in which a page may be served stale (`*_cache_stale`).
+    /// Maximum times after the expiry in which a page may be served stale: while it is refreshed, and after a failed
+    /// refresh (`*_cache_stale`).
     pub stale: Grace,
     /// Pages that are invalidated after an unsafe request (`*_cache_invalidate`).
     pub invalidate: Invalidate,

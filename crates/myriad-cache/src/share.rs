@@ -17,8 +17,9 @@ use myriad_exchange::runtime::CachePlace;
 /// not use the cache.
 const MAX_BODY: u64 = 64;
 
-/// Returns whether the body of a POST request must be read before the conditions of `*_cache_share` are evaluated:
-/// `reason` is the method, there are conditions, and the body has at most [`MAX_BODY`] bytes.
+/// Returns whether the body of a POST request must be read before the conditions of `*_cache_share` are evaluated: the
+/// method is the reason for which the cache is bypassed, there are conditions, and the body has a known length of 1 to
+/// [`MAX_BODY`] bytes.
 pub(crate) fn needs_body(request: &Request, cache: &CachePlace, reason: BypassReason) -> bool {
     reason == BypassReason::Method
         && !cache.share.is_empty()
@@ -68,8 +69,9 @@ pub(crate) fn applies(
     Ok(true)
 }
 
-/// Returns whether the response to a request of [`applies`] would be stored, but sets no lifetime itself. The upstream
-/// must permit that it is shared: the validity that the configuration sets for other pages does not apply.
+/// Returns whether the response to a request of [`applies`] would be stored, but sets no lifetime itself. Such a
+/// response must not be stored: the upstream has to permit sharing by a lifetime, because the validity in the
+/// configuration is meant for other pages.
 pub(crate) fn is_unapproved(request: &Request, admission: &Admission) -> bool {
     request.cache.shared_by_condition
         && matches!(admission, Admission::Store(lifetime) if !lifetime.source.is_from_response())

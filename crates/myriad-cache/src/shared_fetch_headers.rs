@@ -74,12 +74,12 @@ pub(crate) fn is_other_variant(request: &Request, selection: Option<&Selection>)
     *own != *NO_VARIANT && *own != *selection.variant
 }
 
-/// Returns whether the response, which cannot be shared, was requested without the client's cookies, or with another value
-/// than the client's (or none) of a field that the client sent and by which it varies, other than `Accept-Encoding`; true for
-/// an invalid `Vary` and `Vary: *`. The client's own request must then be sent.
+/// Returns whether the client's own request must be sent, because the response cannot be shared and was requested
+/// without input of the client: without its cookies, or with another value (or none) of a field that the client sent
+/// and that `Vary` names, other than `Accept-Encoding`. True for an invalid `Vary` and `Vary: *`.
 ///
-/// False if `shared_headers` is `None` (the request was sent unmodified), for a 5xx or 429 status, and for a request that must
-/// not be sent again.
+/// False if `shared_headers` is `None` (the request was sent unmodified), for a 5xx or 429 status, and for a request
+/// that must not be sent again.
 pub(crate) fn omits_own_fields(
     request: &Request,
     cache: &CachePlace,
@@ -109,9 +109,9 @@ pub(crate) fn is_repeatable(request: &Request) -> bool {
     request.route.as_get || matches!(request.received.head.method(), Method::Get | Method::Head)
 }
 
-/// Returns whether the request is sent to the origin with all its fields and its response not shared: because the
-/// response will not be stored, or because the request must not be sent twice and its cookies would be hidden. Always
-/// false if `shared_fetch_headers` is off.
+/// Returns whether the request must be sent to the origin with all its fields, and its response not be shared: the
+/// response will not be stored (`*_no_cache`), or the request must not be sent twice and a shared fetch would omit its
+/// cookies. Always false if `shared_fetch_headers` is off.
 pub(crate) fn is_fetched_alone(
     exchange: &mut Exchange,
     cache: &CachePlace,

@@ -60,9 +60,9 @@ pub(crate) fn run(exchange: &mut Exchange, cached: CacheContext<'_>, stale: Opti
     JourneyStep::Claim(stale)
 }
 
-/// Counts a request for the page, and returns whether it was requested less often than `*_cache_min_uses`; counts
-/// nothing if that is 1. As in nginx, a request for such a page is passed to the origin unchanged, including its
-/// range.
+/// Counts a request for the page, and returns whether the page was requested less often than `*_cache_min_uses` so far.
+/// With `*_cache_min_uses 1`, counts nothing and returns false. As in nginx, a request for such a page is passed to the
+/// origin unchanged, including its range.
 fn is_seldom(request: &Request, cache: &CachePlace) -> bool {
     let least = cache.rules.min_uses;
     let key = KeyRef::new(&request.cache.key);

@@ -6,7 +6,7 @@ use crate::journey_step::{CacheContext, JourneyStep};
 use myriad_exchange::exchange::Request;
 use myriad_store::page::Page;
 
-/// Returns the facts about a stored page for the policy.
+/// Returns the facts about a stored page by which the cache policy decides whether the page may be served.
 pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     let lifetime = page.meta().lifetime();
     let invalid = page.fresh_until() == 0;
@@ -17,8 +17,8 @@ pub(crate) fn facts_of(page: &Page) -> StoredFacts {
     StoredFacts { lifetime, validators: false, invalid, is_purged }
 }
 
-/// Returns whether a soft purge or an invalidation covered the page, before or after its validity was over. It changes
-/// the stored object only; the lifetime in its metadata is unchanged.
+/// Returns whether a soft purge or an invalidation covered the page, before or after its validity was over. Such a
+/// purge changes only the expiry of the stored object, not the lifetime in its metadata.
 pub(crate) fn is_covered_by_purge(page: &Page) -> bool {
     page.fresh_until() < page.meta().lifetime().fresh_until
 }

@@ -10,9 +10,9 @@ use myriad_policy::CachePolicy;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::CachePlace;
 
-/// Returns the cache rules for a response with this head and a page with this status: a lifetime with variables is
-/// evaluated. An empty, invalid or failed value is 0, so that a response without its own validity is not stored; an
-/// invalid or failed value is logged.
+/// Returns the cache rules of the location. If the `*_cache_valid` lifetime for `status` contains variables, it is
+/// evaluated for the response with this head. An empty, invalid or failed value is 0, so that a response without its
+/// own validity is not stored; an invalid or failed value is logged.
 pub(crate) fn rules<'a>(
     exchange: &mut Exchange,
     cache: &'a CachePlace,

@@ -10,15 +10,17 @@ static CORES: LazyLock<f64> =
 /// Budgets of one kind of work in the process: one for each part of the time that the configuration permits.
 pub(crate) struct WorkBudgets {
     budgets: Mutex<Vec<Budget>>,
-    /// True if a part refers to the time of all cores together, false if it refers to that of one core.
+    /// True if a part refers to the time of all cores together, false if it refers to the time of one core.
     is_of_all_cores: bool,
     /// Maximum time in milliseconds that is saved up while there is no work, and that may be owed after long work.
     max_saved_ms: f64,
-    /// Time in milliseconds that is reserved for work in progress, so that not too much begins at once.
+    /// Time in milliseconds that is reserved for each work in progress, so that not too much work starts at the same
+    /// time.
     reserved_ms: f64,
 }
 
-/// Time in milliseconds that work may use; negative after longer work.
+/// Budget for one part of the time. `saved_ms` is the time in milliseconds that work may use; negative after work that
+/// used more than was saved.
 #[derive(Debug)]
 struct Budget {
     /// Part of the time of one core or of all cores that work may use, in millionths.

@@ -8,8 +8,8 @@ use myriad_script::Frame;
 use crate::exchange::{Exchange, Request, exchange_buffers, paths};
 
 /// Writes a line for a finished exchange to each access log of the location that answered it, unless the log's `if=`
-/// condition or `sample=` excludes it, or its path or line cannot be evaluated. If the location has access logs, also
-/// restores `Host` in the request head as it was received.
+/// condition or `sample=` excludes it, or its path or line cannot be evaluated. If the location has access logs, first
+/// restores the `Host` field of the request head to the value that the client sent.
 pub fn write(exchange: &mut Exchange) {
     if exchange.request.place().logs.access.is_empty() {
         return;

@@ -10,50 +10,53 @@ use crate::traffic::{ServedCounts, TrafficTable};
 /// Counters of one worker since it started. Each event is counted where it happens.
 #[derive(Debug, Default)]
 pub struct Counters {
-    /// Number of client connections accepted.
+    /// Number of client connections accepted since the worker started.
     pub accepted: Counter,
-    /// Number of client connections closed.
+    /// Number of client connections closed since the worker started.
     pub closed: Counter,
     /// Number of connections on which a part of a request head has arrived, but not all of it. A gauge: it also
     /// decreases.
     pub reading: Counter,
-    /// Requests whose processing has started.
+    /// Number of requests whose processing has started, including those that have finished since.
     pub begun: Counter,
-    /// Requests finished, including those without a response.
+    /// Number of requests finished, including those without a response.
     pub requests: Counter,
-    /// Requests served with a stored page, and a cache status other than `MISS`, `EXPIRED` and `BYPASS`; also requests
-    /// for bundles of the page optimizer. An error page of the location that replaces a stored page does not count.
+    /// Number of requests that were served with a stored page and whose cache status is not `MISS`, `EXPIRED` or
+    /// `BYPASS`, and of requests for bundles of the page optimizer. Requests for which an `error_page` of the location
+    /// replaces the stored page are not counted.
     pub hits: Counter,
-    /// Fetches that requests started because no stored page existed or none could be served. Requests that waited for
-    /// the fetch of another request or were passed to the origin, and background refreshes, are not counted.
+    /// Number of fetches that client requests started because no stored page existed or none could be served. Requests
+    /// that waited for the fetch of another request or were passed to the origin, and background refreshes, are not
+    /// counted.
     pub misses: Counter,
     /// Number of requests to origins: fetches for the cache, including background refreshes and verifications of leaks,
     /// and requests passed to an origin. Further attempts of a request, and requests of sampled verifications, are not
     /// counted.
     pub fetches: Counter,
-    /// Bytes sent to clients, counted when a request finishes.
+    /// Number of bytes sent to clients, added when a request finishes.
     pub bytes: Counter,
-    /// Memory used by connections and responses.
+    /// Memory used for client connections, request buffers and bodies.
     pub memory: MemoryCounts,
     /// Figures counted for every finished request and TLS handshake, by protocol, status, cache status and duration.
     pub served: ServedCounts,
-    /// Requests, bytes and durations by key: server, `traffic_status` filter, origin and other separately counted
-    /// groups.
+    /// Numbers of requests and bytes, and durations, by key. A key is a server, a filter of `vhost_traffic_status`, an
+    /// origin, a cache zone, or a key that a feature defines.
     pub traffic: TrafficTable,
 }
 
 /// Memory used by a worker for clients, in bytes, as of the last measurement (once per second).
 #[derive(Debug, Default)]
 pub struct MemoryCounts {
-    /// Estimated memory of the state of client connections, without buffers and bodies.
+    /// Estimated memory used by the state of client connections, in bytes, without buffers and bodies.
     pub connections: Counter,
-    /// Capacity of the buffers that requests use.
+    /// Total capacity of the buffers that requests use, in bytes.
     pub buffers: Counter,
-    /// Buffered bodies of requests and origins' responses, and response bytes buffered on HTTP/2 connections.
+    /// Memory used by buffered bodies of requests and of origins' responses, and by response bytes buffered on HTTP/2
+    /// connections, in bytes.
     pub bodies: Counter,
 }
 
-/// Values of a worker's counters at one moment, or their sum over workers.
+/// Values of one worker's counters at one moment, or the sums of the values of several workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
     /// Number of client connections accepted ([`Counters::accepted`]).
@@ -62,22 +65,24 @@ pub struct Snapshot {
     pub closed: u64,
     /// Number of connections on which a part of a request head has arrived, but not all of it ([`Counters::reading`]).
     pub reading: u64,
-    /// Number of requests whose processing has started ([`Counters::begun`]).
+    /// Number of requests whose processing has started, including finished ones ([`Counters::begun`]).
     pub begun: u64,
     /// Number of requests finished ([`Counters::requests`]).
     pub requests: u64,
-    /// Number of requests served with a stored page: fresh, stale or revalidated ([`Counters::hits`]).
+    /// Number of requests served with a stored page, not counting the cache statuses `MISS`, `EXPIRED` and `BYPASS`
+    /// ([`Counters::hits`]).
     pub hits: u64,
-    /// Number of fetches that requests started ([`Counters::misses`]).
+    /// Number of fetches that client requests started because no usable page was stored ([`Counters::misses`]).
     pub misses: u64,
-    /// Number of requests sent to origins ([`Counters::fetches`]).
+    /// Number of requests to origins, without retries ([`Counters::fetches`]).
     pub fetches: u64,
     /// Number of bytes sent to clients ([`Counters::bytes`]).
     pub bytes: u64,
 }
 
 impl Counters {
-    /// Reads all counters. They are read in sequence, so under load they can differ by a few requests.
+    /// Returns the current values of the counters. They are read one after another, so under load they can differ by a
+    /// few requests.
     pub fn snapshot(&self) -> Snapshot {
         Snapshot {
             // Counters of finished events are read before those of started events, so that no difference is negative.
@@ -95,7 +100,7 @@ impl Counters {
 }
 
 impl Snapshot {
-    /// Returns the number of open client connections (`$connections_active`).
+    /// Returns the number of open client connections (`$connections_active`): accepted, but not yet closed.
     pub fn active(&self) -> u64 {
         self.accepted.saturating_sub(self.closed)
     }
@@ -105,7 +110,8 @@ impl Snapshot {
         self.begun.saturating_sub(self.requests)
     }
 
-    /// Returns the number of idle connections, which wait for a request (`$connections_waiting`).
+    /// Returns the number of idle connections, which wait for a request (`$connections_waiting`): open connections
+    /// minus those that are receiving a request head and minus the requests being processed; at least 0.
     pub fn waiting(&self) -> u64 {
         self.active().saturating_sub(self.reading + self.writing())
     }

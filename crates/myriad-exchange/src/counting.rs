@@ -8,13 +8,14 @@ use crate::exchange::{Exchange, Request};
 use crate::runtime::Generation;
 use crate::traffic::{Served, TlsEnd};
 
-/// Counts the start of a request for its server. Called once the server is known.
+/// Counts the start of a request in the counters of its virtual server. Called once the server is known.
 pub fn begin(request: &Request) {
     request.server().traffic.begin(request.site.worker.number);
 }
 
-/// Counts a finished request, for its worker, server, cache zone and location. Called after its outcome has been
-/// recorded.
+/// Counts a finished request in the counters of its worker, virtual server, cache zone and `status_zone`, and by the
+/// counting feature of its location (`vhost_traffic_status`) if that is enabled. Called after the request's outcome has
+/// been recorded.
 pub fn end(exchange: &mut Exchange) {
     count_common(&exchange.request);
     if exchange.request.place().logs.counting.is_none() {
@@ -44,8 +45,9 @@ pub fn unverified(request: &Request, code: u32) {
     request.server().traffic.count_handshake(worker.number, TlsEnd::Unverified(code));
 }
 
-/// Counts a finished request: its cache status, its result in the counters of its server and traffic zone, and its
-/// sizes and times in those of this worker. Costs a few loads and stores in memory of this worker.
+/// Counts a finished request: its cache status in the counters of the cache zone, its status and sizes in the counters
+/// of the server and of the location's `status_zone`, and its status, sizes and times in the counters of this worker.
+/// Costs a few loads and stores in memory of this worker.
 fn count_common(request: &Request) {
     let (sent, outcome) = (&request.outcome.sent, &request.outcome);
     request.count_cache_status(sent.body_bytes);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rustix::process::{Signal, getpid, kill_process};
 
-/// Maximum time for saving state before a failed process exits. The next process starts only after the exit.
+/// Maximum time for saving state before a failed process exits. The successor process starts only after the exit.
 const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 
 /// Flag that the process has failed and is exiting. Shared by all threads.
@@ -13,8 +13,9 @@ const SAVE_TIMEOUT: Duration = Duration::from_millis(700);
 pub struct ProcessFailure(AtomicBool);
 
 impl ProcessFailure {
-    /// Ends the process: sends it SIGTERM so that zones save their state, and exits forcibly after [`SAVE_TIMEOUT`], or
-    /// immediately if the signal cannot be sent or no thread can be created. Repeated calls have no effect.
+    /// Terminates the process: sends it SIGTERM, so that zones save their state, and calls `exit` with status 1 after
+    /// [`SAVE_TIMEOUT`], or immediately if the signal cannot be sent or no thread can be created. Repeated calls have
+    /// no effect.
     pub fn end_process(&self) {
         if self.0.swap(true, Ordering::AcqRel) {
             return;

@@ -19,16 +19,17 @@ use crate::runtime::{PlaceFeatures, SettingsCompiler};
 
 /// Optional feature of the server: its directives and variables, and the functions that compile them.
 pub struct Feature {
-    /// Directives of the feature.
+    /// Directives of the feature, and the checks of their use.
     pub family: DirectiveFamily,
-    /// Variables of the feature.
+    /// Definitions of the variables that the feature adds.
     pub variables: &'static [RequestVariable],
-    /// Compiles the feature's settings of a configuration level (server, location, …), and adds the result to the
-    /// compiled features of the level.
+    /// Function that compiles the feature's settings of a configuration level (server, location, …), and adds the
+    /// result to the compiled features of the level.
     pub compile: fn(&mut dyn SettingsCompiler, &Settings, &mut PlaceFeatures),
-    /// Adds warnings about probable mistakes in a valid configuration to the list.
+    /// Function that appends warnings about probable mistakes in a valid configuration to the list.
     pub warn: fn(&HttpConf, &mut Vec<Diagnostic>),
-    /// Opens the tables of the variables whose names the configuration chooses (such as those of `geoip2`).
+    /// Function that opens the tables of the variables whose names the configuration chooses (such as those of
+    /// `geoip2`).
     pub tables: fn(&mut TableMaking<'_>) -> Vec<TableVariable>,
 }
 
@@ -90,7 +91,7 @@ impl Feature {
         Self { tables, ..self }
     }
 
-    /// Sets the variables of the feature.
+    /// Returns the feature with these variables instead of its variables so far.
     #[must_use]
     pub const fn with_variables(self, variables: &'static [RequestVariable]) -> Self {
         Self { variables, ..self }
@@ -114,15 +115,16 @@ pub struct TableMaking<'a> {
 pub struct TableVariable {
     /// Name of the variable, without the `$`.
     pub variable: Text,
-    /// Texts with variables; their values are the input of the table.
+    /// Texts that are evaluated for each request; their values are the input of the table.
     pub sources: Vec<Text>,
-    /// True if the values can change while the configuration is in use.
+    /// True if the table's values can change while the configuration is in use.
     pub changes: bool,
     /// Table that computes the values of the variable.
     pub table: Arc<dyn VariableTable>,
 }
 
-/// Parsed directive that selects a content handler.
+/// Parsed directive that selects the content handler of a location, such as `proxy_pass`, from which the handler can be
+/// created.
 pub trait PlannedHandler: Debug + Send + Sync {
     /// Creates the content handler. `prefix` is the prefix of the location, empty if the location does not match by
     /// prefix. Returns `None`, after reporting the error, if the directive names an object that does not exist.

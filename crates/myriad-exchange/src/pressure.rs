@@ -39,13 +39,14 @@ pub struct PressureSums {
     pub stage: PressureStage,
     /// Number of times that each stage above [`PressureStage::Normal`] was entered from a lower one.
     pub begun: [u64; 3],
-    /// Cache keys whose pages were evicted from memory under pressure. Pages that are also on disk remain there.
+    /// Number of cache keys whose pages were evicted from memory under pressure. Pages that are also on disk remain
+    /// there.
     pub pages: u64,
-    /// Idle client connections that were closed under pressure.
+    /// Number of idle client connections that were closed under pressure.
     pub idle: u64,
-    /// Client connections that were closed under pressure because their clients made no progress.
+    /// Number of client connections that were closed under pressure because their clients made no progress.
     pub stalled: u64,
-    /// Requests rejected under pressure because they needed an origin.
+    /// Number of requests rejected under pressure because they needed an origin.
     pub refused: u64,
 }
 
@@ -56,8 +57,8 @@ impl Pressure {
         PressureStage::from_number(self.stage.load(Relaxed))
     }
 
-    /// Returns true if memory pressure requires that requests to origins be rejected now, and counts the rejected
-    /// request then.
+    /// Returns true if a request to an origin must be rejected now because of memory pressure; if so, counts it as
+    /// rejected.
     pub fn rejects_origin_request(&self) -> bool {
         let refuses = self.stage() == PressureStage::Refusing;
         if refuses {
@@ -66,8 +67,9 @@ impl Pressure {
         refuses
     }
 
-    /// Records the memory limit, and the current stage of pressure. Returns the previous stage. Entering a higher stage
-    /// counts it and each stage in between.
+    /// Records the memory limit in bytes (`None` without a limit) and the current stage of pressure, and returns the
+    /// previous stage. If the stage is higher than the previous one, counts one entry into it and into each stage in
+    /// between.
     pub fn note(&self, limit: Option<u64>, stage: PressureStage) -> PressureStage {
         self.limit.store(limit.unwrap_or(0), Relaxed);
         let before = PressureStage::from_number(self.stage.swap(stage as u8, Relaxed));
@@ -77,12 +79,13 @@ impl Pressure {
         before
     }
 
-    /// Counts cache keys whose pages were evicted from memory under pressure.
+    /// Adds to the number of cache keys whose pages were evicted from memory under pressure.
     pub fn count_evicted(&self, pages: usize) {
         self.pages.fetch_add(pages as u64, Relaxed);
     }
 
-    /// Counts connections closed under pressure: idle ones, and those whose clients made no progress.
+    /// Adds to the numbers of client connections closed under pressure: `idle` idle ones, and `stalled` ones whose
+    /// clients made no progress.
     pub fn count_closed(&self, idle: u32, stalled: u32) {
         self.idle.fetch_add(idle.into(), Relaxed);
         self.stalled.fetch_add(stalled.into(), Relaxed);
@@ -94,8 +97,8 @@ impl Pressure {
         let _ = self.measure.set(Box::new(measure));
     }
 
-    /// Registers a part of the process that uses memory besides zones, workers and connections, with a function that
-    /// returns its size in bytes.
+    /// Registers a part of the process whose memory belongs neither to zones nor to workers or connections. `ask`
+    /// returns the size of the part in bytes.
     pub fn register_part(&self, part: &'static str, ask: impl Fn() -> u64 + Send + Sync + 'static) {
         self.parts.lock().push((part, Box::new(ask)));
     }

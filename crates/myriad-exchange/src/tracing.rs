@@ -4,8 +4,8 @@ use std::rc::Rc;
 
 use crate::exchange::Exchange;
 
-/// Starts the tracing of a request, if its location has it. Called for each location that a request enters; the first
-/// with tracing decides whether the request is recorded.
+/// Starts the tracing of a request, if tracing is on in its location. Called for each location that the request enters;
+/// the first location with tracing decides whether the request is recorded.
 pub fn begin(exchange: &mut Exchange) {
     if exchange.request.place().logs.tracing.is_none() {
         return;
@@ -16,7 +16,8 @@ pub fn begin(exchange: &mut Exchange) {
     }
 }
 
-/// Reports a finished request to the tracing feature of its location, after its outcome has been recorded.
+/// Reports a finished request to the tracing feature of its location; does nothing without tracing. Called after the
+/// request's outcome has been recorded.
 pub fn end(exchange: &mut Exchange) {
     if exchange.request.place().logs.tracing.is_none() {
         return;

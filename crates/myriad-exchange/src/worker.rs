@@ -34,13 +34,13 @@ pub struct WorkerState {
     pub failure: Arc<ProcessFailure>,
     /// Writer of access logs, with its buffers.
     pub logs: LogWriter,
-    /// Threads for compression, shared with the other workers.
+    /// Background threads that compress and optimize pages, shared with the other workers.
     pub encoder: Arc<CompressionPool>,
     /// Counters of this worker. Separate per worker, so that no two workers write to the same cache line.
     pub counters: Arc<Counters>,
     /// Counters of all workers, including this one; empty in a [`Self::detached`] state.
     pub all_counters: Arc<[Arc<Counters>]>,
-    /// Rankings of this worker's requests, and live events.
+    /// State with which this worker records its requests for rankings and live events.
     pub observation: WorkerObservation,
 }
 
@@ -82,8 +82,8 @@ impl WorkerState {
         Connections::bounded(max_connections, Box::new(resources))
     }
 
-    /// Frees file descriptors when the process has run out of them: closes cached files that are not in use or, if
-    /// there are none, a connection that may be closed.
+    /// Frees file descriptors when the process has run out of them: closes all cached files that are not in use or, if
+    /// there are none, one connection.
     pub fn make_descriptors(&self) {
         make_descriptors(&self.connection_limiter, &self.files);
     }
@@ -110,7 +110,7 @@ impl WorkerState {
     }
 }
 
-/// Resources of a worker that its connections with origins take.
+/// Resources of a worker that connections with origins use: connection slots and file descriptors.
 struct OriginConnections {
     connection_limiter: ConnectionLimiter,
     files: Arc<FileCache>,

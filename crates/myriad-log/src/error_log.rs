@@ -24,13 +24,14 @@ static STDERR: RepeatedMessages = RepeatedMessages::new();
 pub enum LogSink {
     /// File, which several logs may share.
     File(Arc<LogFile>),
-    /// Standard error of the process (`error_log stderr`).
+    /// Standard error stream of the process (`error_log stderr`).
     Stderr,
     /// Syslog server, which several logs may share.
     Syslog(Arc<Syslog>),
 }
 
-/// Compares destinations: they are equal if they use the same open file or syslog server.
+/// Compares destinations: they are equal if they use the same open file or the same syslog server, or if both are
+/// standard error.
 impl PartialEq for LogSink {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {
@@ -53,7 +54,7 @@ impl LogSink {
         }
     }
 
-    /// Writes a line. Errors are ignored, because there is nowhere to report them.
+    /// Writes a line with its line break. Errors are ignored, because no other log could report them.
     fn write(&self, level: LogLevel, line: &str) {
         match self {
             Self::File(file) => drop(file.append(line.as_bytes())),
@@ -62,8 +63,8 @@ impl LogSink {
         }
     }
 
-    /// Writes the numbers of suppressed repetitions whose interval is over at `now_ms` (milliseconds since the Unix
-    /// epoch).
+    /// For each message with suppressed repetitions whose interval is over at `now_ms` (milliseconds since the Unix
+    /// epoch), writes a line with the message and the number of repetitions.
     pub(crate) fn write_repeats(&self, now_ms: u64) {
         for held in self.repeats().due(now_ms) {
             self.write_suppressed(&held);
@@ -98,11 +99,11 @@ impl LogSink {
 pub struct ErrorLogTarget {
     /// Destination of the lines.
     pub sink: LogSink,
-    /// Least severe level that is written.
+    /// Least severe level whose messages are written; more severe messages are written, too.
     pub level: LogLevel,
     /// True to write lines as JSON (`format=json`).
     pub is_json: bool,
-    /// True to write all repetitions of a message (`repeat=all`).
+    /// True to write all repetitions of a message (`repeat=all`) instead of suppressing them after the first ones.
     pub repeats_all: bool,
 }
 
@@ -113,15 +114,15 @@ impl ErrorLogTarget {
     }
 }
 
-/// Error log of a context, with any number of targets. Cheap to clone.
+/// Error log of a configuration level, with any number of targets. Clones share the targets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ErrorLog {
     targets: Arc<[ErrorLogTarget]>,
-    /// Least severe level that any target admits; `None` without targets.
+    /// Least severe level that at least one target writes; `None` without targets.
     threshold: Option<LogLevel>,
 }
 
-/// Message to be written to several targets.
+/// Message, formatted once, that is written to the targets of an error log.
 struct ErrorMessage {
     /// Time of the message, in milliseconds since the Unix epoch.
     now_ms: u64,
@@ -146,25 +147,25 @@ impl ErrorLog {
         Self::new(vec![ErrorLogTarget::new(LogSink::Stderr, level)])
     }
 
-    /// Returns true if any target accepts messages of this level. Costs one comparison; to be tested before a message
-    /// is formatted.
+    /// Returns true if any target accepts messages of this level. Costs one comparison, so callers test it before they
+    /// format a message.
     pub fn enabled(&self, level: LogLevel) -> bool {
         self.threshold.is_some_and(|threshold| level <= threshold)
     }
 
-    /// Returns true if a message of this level is written to standard error.
+    /// Returns true if the log has standard error as a target that accepts messages of this level.
     pub fn reaches_stderr(&self, level: LogLevel) -> bool {
         self.targets.iter().any(|target| matches!(target.sink, LogSink::Stderr) && level <= target.level)
     }
 
     /// Writes a line `date [level] pid#tid: *connection message`, or a JSON object with the same data, to each target
     /// whose level admits it, unless it is a suppressed repetition. `connection` is the serial number of the client
-    /// connection. Errors are ignored, because there is nowhere to report them.
+    /// connection. Errors are ignored, because no other log could report them.
     pub fn write(&self, level: LogLevel, connection: Option<u64>, message: fmt::Arguments<'_>) {
         self.write_with(level, connection, message, format_args!(""));
     }
 
-    /// Same as [`ErrorLog::write`], with nginx's request context (`, client: …`) after the message.
+    /// Writes a message like [`ErrorLog::write`], followed by nginx's request context (`, client: …`).
     pub fn write_with(
         &self,
         level: LogLevel,
@@ -181,8 +182,8 @@ impl ErrorLog {
         }
     }
 
-    /// Same as [`ErrorLog::write_with`], but writes to all targets regardless of their levels and does not suppress
-    /// repetitions (for `debug_connection`).
+    /// Writes a message like [`ErrorLog::write_with`], but to all targets regardless of their levels, and without
+    /// suppressing repetitions (for `debug_connection`).
     pub fn write_everywhere(
         &self,
         level: LogLevel,

@@ -11,7 +11,8 @@ pub(crate) fn is_unsafe(character: char) -> bool {
         || matches!(character, '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
 }
 
-/// Returns the message on one line: each byte of an unsafe character becomes `\xXX`.
+/// Returns the message in a form that fits on one line: each byte of an unsafe character (such as a line break) becomes
+/// `\xXX`.
 pub fn escaped(message: &str) -> Cow<'_, str> {
     if !message.chars().any(is_unsafe) {
         return Cow::Borrowed(message);

@@ -15,7 +15,7 @@ pub(crate) struct JsonLineHead {
     pub(crate) level: LogLevel,
     /// Number of the client connection; `None` for a message without one.
     pub(crate) connection: Option<u64>,
-    /// Number of suppressed repetitions of the message; `None` unless the line reports them.
+    /// Number of suppressed repetitions of the message, if the line reports them; otherwise `None`.
     pub(crate) repeated: Option<u64>,
 }
 
@@ -56,8 +56,8 @@ pub(crate) fn line(head: &JsonLineHead, message: &str, context: &str) -> String 
     line
 }
 
-/// Splits a request context into names and values. A value ends at the next field. Text in the request line, which
-/// clients control, cannot change the client address, because the address comes first.
+/// Splits a request context into names and values. A value extends to the start of the next field. Text in the request
+/// line, which clients control, cannot change the client address, because the address comes first.
 fn fields(context: &str) -> Vec<(&'static str, &str)> {
     let mut found: Vec<(&'static str, usize, usize, bool)> = Vec::new();
     let mut from = 0;

@@ -26,8 +26,8 @@ pub fn offset_minutes(now_s: u64) -> i32 {
     offset
 }
 
-/// Returns the zone of `TZ`, UTC if it is unknown. If `TZ` is not set or empty, returns the zone of `/etc/localtime`;
-/// UTC if that cannot be read.
+/// Returns the time zone that `TZ` names, or UTC if it names no known zone. If `TZ` is not set or empty, returns the
+/// time zone in `/etc/localtime`, or UTC if this file cannot be read.
 fn of_system() -> TimeZone {
     match std::env::var("TZ") {
         Ok(name) if !name.is_empty() => named(name.trim_start_matches(':')),
@@ -35,8 +35,8 @@ fn of_system() -> TimeZone {
     }
 }
 
-/// Returns a zone by name: a file below `/usr/share/zoneinfo`, an absolute path, or a rule such as
-/// `CET-1CEST,M3.5.0,M10.5.0/3`. UTC if there is none.
+/// Returns the time zone for `name`: a file below `/usr/share/zoneinfo`, an absolute path of a file, or a rule such as
+/// `CET-1CEST,M3.5.0,M10.5.0/3`. Returns UTC if `name` is none of these.
 fn named(name: &str) -> TimeZone {
     let file = of_file(&Path::new("/usr/share/zoneinfo").join(name));
     file.or_else(|| TimeZone::from_posix_rule(name)).unwrap_or_default()

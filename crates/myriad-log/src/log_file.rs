@@ -11,24 +11,25 @@ use parking_lot::Mutex;
 
 use crate::repeats::RepeatedMessages;
 
-/// Number that the next opened log file gets.
+/// Number of the next [`LogFile`] that is created.
 static NEXT: AtomicU32 = AtomicU32::new(0);
 
 /// File opened for appending, shared by all logs with its path.
 #[derive(Debug)]
 pub struct LogFile {
-    /// Number of the file in its process, never reused.
+    /// Number of the file, counted from 0 in each process and never reused.
     number: u32,
     path: PathBuf,
     /// Locked only to get or replace the descriptor, not during writes, so that a slow disk does not block reopening.
     file: Mutex<Arc<File>>,
-    /// Set if the last write ended within a line, for example because the disk was full.
+    /// Set if the last write failed within a line, for example because the disk was full, so that the file has an
+    /// incomplete last line.
     ends_within_line: AtomicBool,
     /// Recent messages of error logs, for the suppression of repetitions.
     pub(crate) repeats: RepeatedMessages,
 }
 
-/// Failed write, of which a part or nothing was written.
+/// Error of a write, with the number of bytes that were written before it.
 #[derive(Debug)]
 pub struct PartialWrite {
     /// Number of bytes written before the error.
@@ -88,7 +89,8 @@ impl LogFile {
         PartialWrite { written, error }
     }
 
-    /// Replaces the descriptor with a newly opened one. A write in progress uses the old one.
+    /// Replaces the descriptor of the file with a newly opened one. A write in progress continues with the old
+    /// descriptor.
     pub fn replace(&self, descriptor: OwnedFd) {
         let file = Arc::new(File::from(descriptor));
         drop(std::mem::replace(&mut *self.file.lock(), file));

@@ -24,7 +24,7 @@ pub struct Logs {
     files: Mutex<HashMap<PathBuf, Arc<LogFile>>>,
     syslogs: Mutex<Vec<(SyslogConf, Arc<Syslog>)>>,
     threads: Arc<LogThreads>,
-    /// True in configuration tests, in which nothing is written to files or syslog servers.
+    /// True in a configuration test: log files are replaced by `/dev/null`, and no syslog server is used.
     nowhere: bool,
 }
 
@@ -40,8 +40,8 @@ impl Logs {
         &self.threads
     }
 
-    /// Writes the numbers of suppressed error log messages whose interval is over at `now_ms` (milliseconds since the
-    /// Unix epoch), and reports lost access log lines to `log`. To be called about once a second.
+    /// Writes lines about suppressed repetitions of error log messages whose interval is over at `now_ms` (milliseconds
+    /// since the Unix epoch), and reports lost access log lines to `log`. Must be called about once a second.
     pub fn maintain(&self, now_ms: u64, log: &ErrorLog) {
         let files: Vec<_> = self.files.lock().values().map(Arc::clone).collect();
         for file in files {
@@ -57,8 +57,8 @@ impl Logs {
         }
     }
 
-    /// Adds files that were opened with `O_APPEND`, by their absolute paths. A file that is known already gets the new
-    /// descriptor, which all logs that share it then use.
+    /// Adds files that were opened with `O_APPEND`, by their absolute paths. If a file with the path is known already,
+    /// its descriptor is replaced, so that all logs that share the file use the new descriptor.
     pub fn take(&self, opened: Vec<(PathBuf, OwnedFd)>) {
         let mut files = self.files.lock();
         for (path, descriptor) in opened {

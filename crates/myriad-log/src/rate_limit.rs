@@ -14,7 +14,7 @@ pub struct LogRateLimit {
 
 impl LogRateLimit {
     /// Returns true if a line may be written at `now_ms` (milliseconds since the Unix epoch). The caller must then
-    /// write it, because the line of this second is used up.
+    /// write the line, because no other line is admitted in the following second.
     pub fn admits(&self, now_ms: u64) -> bool {
         let last_ms = self.last_written_ms.load(Relaxed);
         now_ms >= last_ms.saturating_add(INTERVAL_MS)

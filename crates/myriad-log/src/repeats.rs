@@ -11,17 +11,18 @@ pub(crate) const INTERVAL_MS: u64 = 10_000;
 /// Maximum number of equal messages that are written per interval: more than tools such as fail2ban need (5 by
 /// default).
 pub(crate) const WRITTEN: u64 = 10;
-/// Maximum number of messages remembered per sink (log file, syslog server or standard error). A new message replaces
-/// the least frequent one, whose number of suppressed lines is then written.
+/// Maximum number of recent messages that are stored per sink (log file, syslog server or standard error). A new
+/// message replaces the least frequent one; the number of suppressed lines of the replaced message is then written.
 const MOST_MESSAGES: usize = 16;
-/// Maximum length of a remembered message with its request context, in bytes. Longer messages are always written.
+/// Maximum length, in bytes, of a message with its request context whose repetitions are suppressed. Longer messages
+/// are always written.
 const LONGEST: usize = 1024;
 
 /// Hasher for error log messages, shared by all sinks.
 static STATE: OnceLock<RandomState> = OnceLock::new();
 
 /// Recent messages of a sink (log file, syslog server or standard error), by which repetitions are suppressed. Messages
-/// are equal if their levels, line formats, texts and request contexts are.
+/// count as equal if they have the same level, line format, text and request context.
 #[derive(Debug, Default)]
 pub(crate) struct RepeatedMessages {
     messages: Mutex<Vec<RecentMessage>>,
@@ -29,16 +30,16 @@ pub(crate) struct RepeatedMessages {
 
 #[derive(Debug)]
 struct RecentMessage {
-    /// Hash of the message.
+    /// Hash of the message's level, line format and text, for a fast comparison.
     hash: u64,
-    /// Start of the current interval of the message in milliseconds.
+    /// Time of the first occurrence of the message in the current interval, in milliseconds since the Unix epoch.
     began_ms: u64,
     /// Number of occurrences of the message in the current interval, written or suppressed.
     count: u64,
     suppressed: SuppressedMessage,
 }
 
-/// Message whose repetitions were suppressed.
+/// Message with the number of its repetitions that were suppressed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct SuppressedMessage {
     pub(crate) level: LogLevel,
@@ -53,13 +54,14 @@ pub(crate) struct SuppressedMessage {
 }
 
 impl RepeatedMessages {
-    /// Creates an empty list.
+    /// Creates an empty list of recent messages.
     pub(crate) const fn new() -> Self {
         Self { messages: Mutex::new(Vec::new()) }
     }
 
-    /// Records a message at `now_ms`. Returns true if it must be written, and suppressed messages to report before it.
-    /// Debug messages and those longer than [`LONGEST`] are always written, and not recorded.
+    /// Records a message at `now_ms`. Returns true if the message must be written, and the suppressed messages to
+    /// report before it. `context` is the byte offset of the request context in `text`. Debug messages and those longer
+    /// than [`LONGEST`] are always written, and not recorded.
     pub(crate) fn admit(
         &self,
         level: LogLevel,
@@ -98,7 +100,7 @@ impl RepeatedMessages {
 }
 
 /// Removes the messages whose interval is over, and returns those with suppressed repetitions. `messages` must be
-/// sorted by their start.
+/// sorted by the start of their interval, the oldest first.
 fn take_due(messages: &mut Vec<RecentMessage>, now_ms: u64) -> Vec<SuppressedMessage> {
     // If the clock was set back, all intervals count as over.
     let is_over = |message: &RecentMessage| {

@@ -32,7 +32,8 @@ enum SyslogSocket {
 }
 
 impl Syslog {
-    /// Resolves the address of the server. Blocks during the resolution.
+    /// Creates the connection and resolves the name of a UDP server, which blocks the thread. The socket is opened with
+    /// the first message.
     ///
     /// # Errors
     /// The name cannot be resolved.
@@ -48,12 +49,14 @@ impl Syslog {
         Ok(Self { conf, hostname, address, socket: Mutex::new(None), repeats: RepeatedMessages::default() })
     }
 
-    /// Sends an access log line with the configured severity.
+    /// Sends an access log line with the severity that the configuration sets. The line is lost if the socket does not
+    /// accept it immediately.
     pub fn send_line(&self, line: &[u8]) {
         self.send(self.conf.severity, line);
     }
 
-    /// Sends an error log line with the severity of its level.
+    /// Sends an error log line with the severity of `level`. The line is lost if the socket does not accept it
+    /// immediately.
     pub fn send_error(&self, level: LogLevel, line: &[u8]) {
         self.send(level as u8, line);
     }

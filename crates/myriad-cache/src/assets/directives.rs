@@ -4,7 +4,7 @@ use myriad_conf::feature_settings;
 use myriad_conf::registry::{Arguments, Contexts, Directive, ONE, Set, SetterResult};
 use myriad_conf::settings::Settings;
 
-/// Settings of `cache_keep_assets`.
+/// Setting of `cache_keep_assets`: retention time of style sheets and scripts that stored pages reference.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct AssetSettings {
     /// Retention time of a file (style sheet, script) in milliseconds; at least three quarters of it remain after the

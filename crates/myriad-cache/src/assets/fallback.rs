@@ -31,8 +31,8 @@ pub(crate) fn replace_missing(
 }
 
 /// Returns the cache key under which the requested file may be stored by `cache_keep_assets`. `None` without the
-/// directive, for methods other than GET and HEAD, for paths that are not those of style sheets or scripts, for
-/// requests that the server makes itself (such as subrequests), and for requests that are only explained.
+/// directive, for methods other than GET and HEAD, for paths without the extension of a style sheet or script, for
+/// subrequests and other requests that the server creates, and for requests that are only explained.
 fn asset_key(request: &Request) -> Option<Vec<u8>> {
     of(request)?;
     let path = request.sent_uri()?.split(|byte| *byte == b'?').next().unwrap_or_default();
@@ -62,8 +62,8 @@ fn find(exchange: &mut Exchange, cached: CacheContext<'_>, key: &[u8], answer: C
     })
 }
 
-/// Serves the stored file in `page`; serves `answer` instead if the retention time of the file is over, or if the file
-/// cannot be served at once.
+/// Serves the stored file in `page`; serves `answer`, the response of the origin, if the retention time of the file is
+/// over, or if the file cannot be served without a wait.
 fn serve(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

@@ -47,8 +47,8 @@ fn is_asset(path: &[u8]) -> bool {
     [&b"css"[..], b"js", b"mjs"].iter().any(|asset| extension.eq_ignore_ascii_case(asset))
 }
 
-/// Returns the cache key of a file on the request's host. It differs from every key of a page, because those double
-/// each NUL.
+/// Returns the cache key of a file on the request's host. It cannot equal the key of a page, in which each NUL of the
+/// configured key is doubled.
 fn key_of(request: &Request, path: &[u8]) -> Vec<u8> {
     let mut key = Vec::new();
     append(ASSET, path, &mut key);

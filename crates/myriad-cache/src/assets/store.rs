@@ -18,7 +18,7 @@ use crate::own_files::{is_restricted, read_body, request_file};
 /// Maximum length in bytes of a file (style sheet, script) that `cache_keep_assets` stores.
 const MAX_ASSET: u64 = 2 << 20;
 
-/// File that any client may get, with its contents.
+/// File that every client may get, with its media type, its modification time as text, and its contents.
 struct Asset {
     media_type: Vec<u8>,
     modified: Vec<u8>,
@@ -81,8 +81,8 @@ async fn store_asset(
     }
 }
 
-/// Returns the file's modification time as text; `None` unless the response has status 200 and is an uncompressed file
-/// that any client may get, with a length from 1 to [`MAX_ASSET`] bytes.
+/// Returns the file's modification time as text. Returns `None` if the status is not 200, if access to the file is
+/// restricted, or if the response is not an uncompressed file of 1 to [`MAX_ASSET`] bytes.
 fn file_of(answer: &mut SubrequestResponse) -> Option<Vec<u8>> {
     let is_restricted = is_restricted(answer);
     let ResponseSource::File(entry) = &answer.response.source else { return None };

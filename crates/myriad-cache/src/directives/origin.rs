@@ -12,8 +12,8 @@ const fn row(name: &'static str, arity: Arity, set: Set, doc: &'static str) -> F
     FamilyRow::new(Directive::new(name, HSL, arity, set, doc))
 }
 
-/// Returns the row of a directive with conditions, of which one true condition is sufficient. Repeated directives on a
-/// level add conditions.
+/// Returns the row of a directive whose arguments are conditions. The directive applies if at least one condition is
+/// true. Repeated directives on a level add conditions.
 const fn conditions(name: &'static str, set: Set, doc: &'static str) -> FamilyRow {
     FamilyRow::new(Directive::new(name, HSL, at_least(1), set, doc).repeats())
 }

@@ -128,8 +128,8 @@ pub(super) fn cache_adaptive(origin: &mut OriginSettings, args: &mut Arguments<'
 }
 
 /// Parses `*_cache_negative`. Only statuses that report the absence of a resource, in general or for this request, are
-/// valid (403, 404, 410, 451): for others, the rule would store a redirect or a page, and `*_cache_valid` covers server
-/// errors.
+/// valid (403, 404, 410, 451): for other statuses, the rule would store a redirect or a page, and `*_cache_valid`
+/// covers server errors.
 pub(super) fn cache_negative(origin: &mut OriginSettings, args: &mut Arguments<'_>) -> SetterResult {
     let list = &mut origin.own_mut::<CacheSettings>().negative;
     list.clear();

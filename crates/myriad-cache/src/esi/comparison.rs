@@ -44,9 +44,9 @@ const FIELD: &[u8] = b"x-myriad-visitor";
 const CLASS: &[u8] = b"class";
 /// Maximum length in bytes of the name of a class of visitors, and of the version of a page.
 const MAX_WORD: usize = 96;
-/// One in this number of requests for permitted pages goes to the origin, which compares again, if the last comparison
-/// of the page for the class was long enough ago: [`MIN_PAUSE_MS`] at first, and twice as long after each comparison
-/// without a difference, up to [`MAX_PAUSE_MS`].
+/// Interval of sampled comparisons: one in this number of requests for permitted pages goes to the origin, which
+/// compares again, unless the last comparison of the page for the class was too recent. The pause is [`MIN_PAUSE_MS`]
+/// at first, and is doubled after each comparison without a difference, up to [`MAX_PAUSE_MS`].
 const SAMPLE_INTERVAL: u64 = 100;
 /// Minimum time in milliseconds between the first comparison of a page for a class and the first sampled one.
 const MIN_PAUSE_MS: u64 = 10_000;
@@ -80,7 +80,8 @@ impl Permission {
         Self { compared_ms, pause_ms }
     }
 
-    /// Returns whether enough time has passed at `now` for another comparison, and if so records the time.
+    /// Returns whether the pause since the last comparison is over at `now`; if so, records `now` as the time of the
+    /// last comparison.
     fn is_due(&mut self, now: u64) -> bool {
         let is_due = now.saturating_sub(self.compared_ms) >= self.pause_ms;
         if is_due {
@@ -90,12 +91,13 @@ impl Permission {
     }
 }
 
-/// Results of comparisons, by hashes with a random seed.
+/// Results of comparisons in this process. The keys are hashes with a random seed.
 struct Results {
     seed: RandomState,
-    /// Permissions, by page, version and class.
+    /// Permissions, by a hash of page, version and class of visitors.
     permitted: Mutex<Lru<u64, Permission>>,
-    /// Versions of pages that are permitted for some class, and pages of which some version is permitted for a class.
+    /// Versions of pages that are permitted for at least one class, and pairs of a page and a class for which at least
+    /// one version of the page is permitted.
     seen: Mutex<Lru<u64, ()>>,
     /// Comparisons in progress of pages that were permitted before, by page and class.
     running: Mutex<HashMap<u64, Arc<Notify>>>,
@@ -110,7 +112,8 @@ static RESULTS: LazyLock<Results> = LazyLock::new(|| Results {
 /// Number of requests of known visitors for pages that are permitted for their class, since the start of the process.
 static SERVED: AtomicU64 = AtomicU64::new(0);
 
-/// Comparison for which other visitors of the same class wait. Dropping it wakes them.
+/// Guard of a comparison for whose result other visitors of the same class may wait. Dropping it wakes the waiting
+/// requests.
 struct AwaitedComparison {
     page_of_class: u64,
 }
@@ -128,7 +131,7 @@ struct Comparison {
     visitor: Visitor,
     /// Guard of the request: the class is not stored if the visitor's content may have changed meanwhile.
     in_flight: InFlight,
-    /// Other visitors that wait for the result, if any.
+    /// Guard that wakes the requests of other visitors that wait for the result; `None` if none can wait.
     awaited: Option<AwaitedComparison>,
 }
 
@@ -136,9 +139,9 @@ struct Comparison {
 #[derive(Default)]
 struct PendingComparison(RefCell<Option<Comparison>>);
 
-/// Result of [`check`].
+/// Result of [`check`]: the response that a known visitor gets for a page that requires a comparison.
 pub(super) enum Access {
-    /// The visitor gets the stored page.
+    /// The visitor gets the stored page without a new comparison.
     Permitted,
     /// The request goes to the origin for a comparison ([`begin`]).
     Compared(NextComparison),
@@ -208,7 +211,8 @@ async fn next_comparison(page_of_class: u64, until: &mut Option<Instant>) -> Opt
     timeout_at(until, other).await.is_err().then(NextComparison::default)
 }
 
-/// Prepares a known visitor's request that goes to the origin for a comparison. `purges` are those of the zone.
+/// Prepares a known visitor's request that goes to the origin for a comparison. `purges` are the purges of the cache
+/// zone.
 pub(super) fn begin(
     request: &Request,
     visitor: Visitor,

@@ -55,8 +55,8 @@ pub(crate) struct Cutting {
     cutter: Cutter,
     collected: HoleCollector,
     declaration: EsiDeclaration,
-    /// Reason why the page is not for known visitors, or must be compared: that of the origin, or that an include was
-    /// rejected or a tag is not closed. `None` if there is none.
+    /// Reason why the page is not for known visitors, or must be compared: the origin's reason, or that an include was
+    /// rejected or a tag is not closed. `None` without a reason.
     why: Option<Box<[u8]>>,
 }
 
@@ -70,7 +70,7 @@ impl Cutting {
         })
     }
 
-    /// Creates the cutter for a page with the declaration `said` of its markup.
+    /// Creates the cutter for a page whose origin has declared its ESI markup with `said`.
     pub(super) fn of(request: &Request, said: EsiDeclaration) -> Self {
         let includes = rules::of(request).map_or(0, |rules| rules.includes);
         let host = request.received.head.known(Known::Host).unwrap_or_default().into();

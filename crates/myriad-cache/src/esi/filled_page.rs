@@ -70,7 +70,8 @@ pub(super) fn make_private(answer: &mut ContentResponse) {
     answer.field(b"Cache-Control", b"private, no-store");
 }
 
-/// Returns a body whose ESI holes are filled while it is read. If `esi` is off by now, returns `body` unchanged.
+/// Returns a body whose ESI holes are filled while it is read. If `esi` is off in the location of the request, returns
+/// `body` unchanged.
 pub(super) fn filled(
     exchange: Box<Exchange>,
     body: BoxBody,
@@ -118,7 +119,7 @@ struct FilledBody {
 }
 
 impl FilledBody {
-    /// Reads the page until `input` has data; returns `false` at the end of the page.
+    /// Reads the page until `input` has data, and returns `true`; returns `false` at the end of the page.
     fn read(&mut self, cx: &mut Context<'_>) -> Poll<Result<bool, BodyError>> {
         while self.input.is_empty() {
             match ready!(self.body.as_mut().poll_data(cx)) {

@@ -43,7 +43,8 @@ impl Holes {
         matches!(self.list.borrow().get(hole), Some(HoleState::Waiting))
     }
 
-    /// Returns ready with the part of a hole, or with `None` if the part is not available.
+    /// Polls for the part of a hole: pending while the part is being requested, then ready with the part, or with
+    /// `None` if the part is not available or the hole does not exist.
     pub(super) fn poll(&self, hole: usize, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         match self.list.borrow().get(hole) {
             Some(HoleState::Waiting) => {

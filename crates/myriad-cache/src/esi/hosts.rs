@@ -9,7 +9,8 @@ use std::sync::LazyLock;
 use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 
-/// Time in milliseconds for which a host is remembered after it has sent a page with ESI markup for known visitors.
+/// Time in milliseconds for which a host counts as sending pages with ESI markup for known visitors, after it has sent
+/// such a page.
 const CUTS_MS: u64 = 3_600_000;
 /// Minimum time in milliseconds between two shared fetches tried for known visitors on a host that sends no pages with
 /// ESI markup for known visitors.
@@ -20,9 +21,9 @@ const HOSTS: u64 = 4_096;
 /// State of a host, with the time until which it applies, in milliseconds since the epoch.
 #[derive(Clone, Copy)]
 enum HostState {
-    /// The host has sent a page with ESI markup for known visitors.
+    /// The host has sent a page with ESI markup for known visitors; this counts until the time.
     Cuts(u64),
-    /// A shared fetch was tried for a known visitor of the host.
+    /// A shared fetch was tried for a known visitor of the host; before the time, none is tried again.
     Tried(u64),
 }
 

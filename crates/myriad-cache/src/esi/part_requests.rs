@@ -41,7 +41,7 @@ struct WantedPart {
     holes: Vec<usize>,
 }
 
-/// Part of a combined response, identified by its name.
+/// ESI part that is requested in a combined response, with the name by which the response identifies it.
 struct JointPart {
     name: Box<[u8]>,
     want: WantedPart,
@@ -56,7 +56,7 @@ struct JointRequest {
 
 /// Context of the requests for the ESI parts of one page, shared by their tasks.
 struct PartRequester {
-    /// Copy of the page's exchange, which lives as long as the body.
+    /// Copy of the exchange in which the page is sent; subrequests for parts are created from it.
     exchange: RefCell<Box<Exchange>>,
     slots: Rc<Holes>,
     visitor: Option<PartOwner>,
@@ -84,7 +84,7 @@ pub(super) struct PartAudience {
     pub sends_cookies: bool,
 }
 
-/// Known visitor whose parts are requested.
+/// Known visitor whose parts are requested, and the purges that apply to these parts.
 pub(super) struct PartOwner {
     pub visitor: Visitor,
     /// Purges of the page's zone, which also apply to stored parts.
@@ -325,8 +325,8 @@ impl PartRequester {
     }
 
     /// Requests one ESI part. Returns its bytes, the number of seconds for which it may be stored with the labels of
-    /// its tags, and for a known visitor the guard of the request, which must be held until the part is stored
-    /// (otherwise `None`). The error is a message.
+    /// its tags, and for a known visitor the guard of the request, which the caller must not drop before the part is
+    /// stored (otherwise `None`). The error is a message.
     async fn request_part(
         &self,
         target: &[u8],
@@ -386,7 +386,7 @@ impl PartRequester {
     }
 
     /// Stores an ESI part for its visitor for `keep_s` seconds, at most for the `valid=` time of `esi_private_cache`;
-    /// not at all with 0, or if the part is for all clients.
+    /// does nothing if `keep_s` is 0, or if the part is for all clients.
     fn store_part(
         &self,
         src: &[u8],
@@ -419,16 +419,16 @@ impl PartRequester {
     }
 }
 
-/// Returns the number of seconds for which a response may be stored for its visitor (`max-age`); 0 without `max-age`,
-/// and with `no-store` or `no-cache`.
+/// Returns the number of seconds for which a response may be stored for its visitor (`max-age` of `Cache-Control`); 0
+/// without `max-age`, and with `no-store` or `no-cache`.
 fn storable_s(answer: &SubrequestResponse) -> u64 {
     let values = answer.fields(b"cache-control");
     let control = CacheControl::parse(values.iter().map(|value| &value[..]));
     if control.no_store || control.no_cache { 0 } else { control.max_age.unwrap_or(0) }
 }
 
-/// Returns the labels (hashes) by which purges find a response: those of the stored page, or of the cache tags in the
-/// response of the origin. For another response from the cache, such as a page that is still being fetched, returns the
+/// Returns the labels (hashes) by which purges find a response: the labels of the stored page, or of the cache tags in
+/// the origin's response. For another response from the cache, such as a page that is still being fetched, returns the
 /// labels of its URL, and the label that each purge of a tag covers.
 fn labels_of(answer: &SubrequestResponse) -> Arc<[u64]> {
     let request = answer.request();

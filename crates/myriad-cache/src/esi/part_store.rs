@@ -57,7 +57,7 @@ struct PartStore {
     in_flight: HashMap<u64, Marks>,
     /// Pairs of a mark (digest of a cookie) and a request in flight whose visitor has it.
     in_flight_by_mark: BTreeSet<(Digest, u64)>,
-    /// Last number given to a request or to an entry of a visitor.
+    /// Number that was assigned last, to a request in flight or to an entry of a visitor.
     last: u64,
 }
 
@@ -92,7 +92,7 @@ impl StoredPart {
 #[derive(Clone)]
 struct PurgesSince {
     purges: Arc<RecentPurges>,
-    /// Number of the last purge before the request.
+    /// Number of the last purge before the request for parts began: only later purges count.
     number: u64,
 }
 
@@ -127,7 +127,7 @@ impl Drop for InFlight {
 }
 
 /// Records that ESI parts of a visitor are about to be requested. Must be called before the request is sent. `purges`
-/// are those of the zone of the page.
+/// are the purges of the page's cache zone.
 pub(super) fn begin(visitor: &Visitor, purges: &Arc<RecentPurges>) -> InFlight {
     let purges = PurgesSince { number: purges.last(), purges: Arc::clone(purges) };
     InFlight { number: PARTS.lock().begin(&visitor.marks), purges }

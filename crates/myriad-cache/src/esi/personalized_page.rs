@@ -37,7 +37,7 @@ use crate::journey_step::{CacheContext, JourneyStep, PassReason};
 /// Time in milliseconds for which a shared fetch whose page is not marked for known visitors is remembered, so that not
 /// every known visitor causes another fetch.
 const USELESS_MS: u64 = 30_000;
-/// Maximum number of pages remembered as not marked for known visitors.
+/// Maximum number of pages that are recorded as not marked for known visitors.
 const USELESS: u64 = 16_384;
 
 /// Status of a request that may only use pages of the cache and got none: because of [`is_useless_fetch`], because it
@@ -181,8 +181,8 @@ pub(crate) fn explain(
     Some(is_for_known(page))
 }
 
-/// Returns whether known visitors can get a stored page without a comparison: its origin has marked it for them, and
-/// its ESI markup has been cut out.
+/// Returns whether known visitors can get a stored page without a comparison: the origin has marked the page for known
+/// visitors without requiring a comparison, and its ESI markup has been cut out.
 pub(crate) fn is_for_known(page: &Page) -> bool {
     cut_of(page).is_some_and(|cut| cut.for_known_visitors && cut.compared.is_none())
 }
@@ -247,8 +247,9 @@ async fn personal_class(
     comparison::stored_class(&exchange.request, visitor, target.as_deref())
 }
 
-/// Records that the fetched page is not marked for known visitors. A page that was already stored is not recorded,
-/// because no fetch was needed.
+/// Records that a page is not marked for known visitors, with the origin's reason `why`, if the page was fetched for
+/// this request (status `MISS` or `EXPIRED`). A page that was already stored is not recorded, because no fetch was
+/// needed.
 fn note(page: u64, status: Option<CacheStatus>, why: Option<Box<str>>) {
     if matches!(status, Some(CacheStatus::Miss | CacheStatus::Expired)) {
         let until = myriad_net::clock::now_ms() + USELESS_MS;

@@ -52,7 +52,7 @@ const WITHOUT_EFFECT: [&[u8]; 11] = [
     b"te",
 ];
 /// Response fields with which a response is never stored for a visitor: they change the state of the visitor or the
-/// cache, or the body is encoded, partial or redirected.
+/// cache, or show that the body is encoded, partial or redirected.
 const FORBIDDING: [&[u8]; 7] = [
     b"set-cookie",
     b"x-myriad-private-purge",
@@ -65,11 +65,11 @@ const FORBIDDING: [&[u8]; 7] = [
 
 /// Result of the look-up of a response that is stored for one visitor.
 pub(super) enum PrivateLookup {
-    /// The response is stored for this visitor.
+    /// Stored response for this visitor, which is sent without contacting the origin.
     Stored(Box<OriginResponse>),
-    /// The response is not stored; that of the origin will be, if the origin permits it.
+    /// The response is not stored. The origin's response will be stored if the origin permits it.
     Missing,
-    /// The response may not be stored for the visitor.
+    /// The response must not be stored for the visitor; the shared page may be usable.
     NotPrivate,
 }
 
@@ -85,10 +85,10 @@ struct PendingResponse {
 #[derive(Default)]
 struct Pending(RefCell<Option<PendingResponse>>);
 
-/// Looks up the response to a known visitor's request. If it is missing, [`store`] stores that of the origin. Returns
-/// `NotPrivate` if no condition of `esi_private_responses` is true, for a method other than GET, for a request with a
-/// body, and for a visitor without a session cookie or with too many. The error is that of a condition that cannot be
-/// evaluated.
+/// Looks up the response to a known visitor's request. If the response is not stored, prepares the request so that
+/// [`store`] stores the origin's response. Returns `NotPrivate` if no condition of `esi_private_responses` is true, for
+/// a method other than GET, for a request with a body, and for a visitor without a session cookie or with too many.
+/// Fails if a condition cannot be evaluated.
 pub(super) fn look_up(exchange: &mut Exchange, cache: &CachePlace) -> Result<PrivateLookup, EvalError> {
     let Exchange { request, frame } = exchange;
     let Some(rules) = rules::of(request).filter(|rules| !rules.responses.is_empty()) else {
@@ -206,7 +206,8 @@ async fn read_short(body: &mut BoxBody) -> Option<Bytes> {
     }
 }
 
-/// Body of which a part was read: that part, then the error after it, if any, then the rest.
+/// Body of which a part was already read. Returns this part again, then the error that followed it, if any, otherwise
+/// the rest of the body.
 struct ReadBody {
     first: Bytes,
     error: Option<BodyError>,

@@ -8,7 +8,7 @@ use crate::settings::PersonalCookies;
 /// Configured values of the `esi*` directives.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EsiSettings {
-    /// True if `esi` is on.
+    /// True if `esi` is on: ESI markup of responses is processed.
     pub on: bool,
     /// Names of `esi_known_cookies`; a final `*` matches any suffix.
     pub known: Vec<Text>,

@@ -39,7 +39,7 @@ pub(super) struct Visitor {
     /// One mark (digest) for each session cookie, and one for all known cookies together: browsers send some cookies
     /// only to some paths, so single cookies must be recognized too.
     pub marks: Marks,
-    /// Network of the client; `None` if the address is unknown.
+    /// Network of the client: /24 of an IPv4 address, /64 of an IPv6 address; `None` if the address is unknown.
     pub network: Option<IpAddr>,
     /// Header fields of requests for parts, if several visitors may have the same known cookies; `None` to send the
     /// client's own fields.

@@ -48,7 +48,7 @@ struct KeyHosts<'h> {
 /// Host of a `server` block, for the comparison of cache keys.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 enum ServerHost<'h> {
-    /// Exact host name.
+    /// Host with exactly this name.
     Named(&'h str),
     /// One of the hosts that match a wildcard or a regex of the server with this index. Each such server counts as two
     /// hosts (0 and 1), because it serves several.
@@ -117,7 +117,7 @@ fn hostless(settings: &Settings) -> Option<(Pages<'_>, Span)> {
 
 /// Returns whether the origin gets the requested host. Over HTTP, a configured `Host` or `X-Forwarded-Host` field must
 /// contain it. Over protocols with an environment (such as FastCGI), a configured `HTTP_HOST` must contain variables;
-/// without one, the client's fields must be forwarded (`*_pass_request_headers`).
+/// if none is configured, the client's fields must be forwarded (`*_pass_request_headers`).
 fn forwards_host(origin: &OriginSettings) -> bool {
     let by_environment = origin.protocol.has_environment();
     let mut named = origin.request.parameters.iter().filter(|param| match param.name.bytes() {

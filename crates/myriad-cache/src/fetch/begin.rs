@@ -28,8 +28,8 @@ use myriad_origin::build_request;
 use myriad_origin::group;
 use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageMeta, conditions};
 
-/// Starts the fetch of a page, whose result `reporter` sends to this request. If the fetch cannot start, all waiters
-/// are released immediately: with an error, or to fetch the page with their own requests.
+/// Starts the fetch of a page. `reporter` sends the result to this request. If the fetch cannot start, all waiters are
+/// released immediately: with an error, or to fetch the page with their own requests.
 pub(crate) fn start(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -54,8 +54,8 @@ pub(crate) fn start_in_background(
     exchange.request.cache.refresh = begin(exchange, cached, flight, FetchCause::Expiry);
 }
 
-/// Starts the fetch of a page that is still fresh, in the background. The permit for early refreshes is held until the
-/// fetch is complete.
+/// Starts the fetch of a page that is still fresh, in the background. The worker starts no other early refresh before
+/// the fetch is complete.
 pub(crate) fn start_early(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -65,8 +65,9 @@ pub(crate) fn start_early(
     begin(exchange, cached, (writer, FetchAdmission::Now(fetching)), FetchCause::Early(spent));
 }
 
-/// Starts a further fetch of a page in the background: to find its noise, or to verify a leak. Nothing is started if
-/// too many fetches of the zone are in progress, or if the page cannot be refreshed now.
+/// Starts a further fetch of a page in the background: to find its noise (text that differs at each rendering), or to
+/// verify a leak. Nothing is started if too many fetches of the zone are in progress, or if the page cannot be
+/// refreshed now.
 fn start_next(NextFetch { mut exchange, held, cause }: NextFetch) {
     let cached = held.get();
     let zone = &cached.cache.zone;
@@ -87,19 +88,19 @@ fn start_next(NextFetch { mut exchange, held, cause }: NextFetch) {
     }
 }
 
-/// Reason for a fetch.
+/// Reason for a fetch, with the data that the reason requires.
 enum FetchCause {
     /// A request waits for the result, which it receives by this channel.
     Request(oneshot::Sender<FetchReport>),
     /// The page is stale; the request serves the stale page.
     Expiry,
-    /// The page expires soon.
+    /// The page is fresh, but expires soon; contains the permit for the early refresh.
     Early(RefreshPermit),
-    /// The page was just fetched, and differs from the page before.
+    /// The page was just fetched, and differs from the page that it replaced.
     NoiseCheck(NoiseCheck),
 }
 
-/// Data of a [`FetchCause`].
+/// Data of a [`FetchCause`], in separate fields; a field is `None` if the cause does not have it.
 #[derive(Default)]
 struct CauseParts {
     reporter: Reporter,
@@ -120,7 +121,7 @@ impl FetchCause {
 }
 
 /// Builds the request to the origin and spawns the task of the fetch. Returns `None` if the request has no target or
-/// cannot be built, which is logged; the waiters are then released.
+/// cannot be built: this is logged, and the waiting requests are released.
 fn begin(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,

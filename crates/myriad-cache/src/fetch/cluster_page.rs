@@ -20,11 +20,11 @@ use myriad_origin::respond;
 /// pages have an error of up to about this value: the delay of Valkey's reply.
 const MIN_PROGRESS_MS: u64 = 500;
 
-/// Begins to search for a page in the cluster. Returns `None` if the zone does not belong to a cluster whose nodes
-/// fetch pages for each other, or if the response of the origin is needed: for another method than GET, for one client, for other content codings, to
-/// find the noise of a page, because the page is quarantined or suspected, or because the request has credentials or a
-/// personal cookie, which the cache key may contain. Also `None` if other requests do not wait for this fetch, because a
-/// recent response for the page was not shared.
+/// Starts to search for a page in the cluster. Returns `None` if the zone does not belong to a cluster whose nodes
+/// fetch pages for each other; if other requests do not wait for this fetch, because a recent response for the page was
+/// not shared; or if only a response of the origin is suitable: for a method other than GET, a response that may be
+/// private to the client, other content codings, a noise check, a quarantined or suspected page, and a request with
+/// credentials or a personal cookie, which the cache key may contain.
 pub(super) fn search(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -64,13 +64,15 @@ pub(super) fn search(
     }))
 }
 
-/// Returns true unless the body of a response is longer than that of a page which other nodes can use.
+/// Returns false if the `Content-Length` of a response exceeds [`MAX_CLUSTER_BODY`]: other nodes cannot use such a
+/// page. True for a response without a length.
 pub(super) fn fits(head: &ResponseHead) -> bool {
     let length = head.known(Known::ContentLength).and_then(respond::parse_length);
     length.is_none_or(|length| length <= MAX_CLUSTER_BODY)
 }
 
-/// Stores a page of another node, and releases the request that started the fetch and the waiters.
+/// Stores a page that another node has fetched. The request that started the fetch, and the requests that wait for it,
+/// then get this page.
 pub(super) fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,

@@ -15,15 +15,15 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::UpstreamTarget;
 use myriad_store::page::{FetchAdmission, FetchPermit, Page, PageLease, PageMeta};
 
-/// Data of a fetch's task.
+/// Data that the task of a fetch needs.
 pub(super) struct FetchJob {
     /// Copy of the request that started the fetch.
     pub exchange: Box<Exchange>,
-    /// Origin and cache of the location.
+    /// Settings of the location for the origin and the cache.
     pub held: OwnedCacheContext,
-    /// Writer of the page, which waiters read.
+    /// Writer of the page in flight, from which waiting requests read the page.
     pub writer: FlightWriter<PageMeta>,
-    /// Request to the origin.
+    /// Request to the origin, ready to be sent.
     pub request: OriginRequest,
     /// Slot among the concurrent fetches of the zone, or a position in the queue for a slot.
     pub admission: FetchAdmission,
@@ -31,7 +31,7 @@ pub(super) struct FetchJob {
     pub target: UpstreamTarget,
     /// Channel to the request that started the fetch; `None` if no request waits for a report.
     pub reporter: Reporter,
-    /// Permit of an early refresh, held until the fetch is complete; `None` for other fetches.
+    /// Permit of an early refresh, which is released when the fetch is complete; `None` for other fetches.
     pub permit: Option<RefreshPermit>,
     /// Facts about the fetch for the decision whether to store the response.
     pub goal: FetchGoal,
@@ -43,7 +43,8 @@ pub(super) struct FetchGoal {
     pub method: Method,
     /// True if a stored page with a status below 500 exists, which can be served after a failure.
     pub usable_page: bool,
-    /// True if the request to the origin is conditional.
+    /// True if the request to the origin is conditional (`If-None-Match`, `If-Modified-Since`), so that a 304 confirms
+    /// the stored page.
     pub conditional: bool,
     /// True if the page is fetched under the key for clients that only accept other codings ([`crate::other_codings`]).
     pub is_for_other_codings: bool,
@@ -55,7 +56,7 @@ pub(super) struct FetchGoal {
     pub own_request: bool,
     /// Header fields sent to the origin instead of the client's fields; `None` to send the client's fields.
     pub shared_headers: Option<SharedFetchFields>,
-    /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
+    /// Check that caused this fetch, to find the noise of the page (text that differs at each rendering); `None` for
     /// other fetches.
     pub noise_check: Option<NoiseCheck>,
     /// Lease with which the page is stored for the other nodes of the cluster; `None` if this fetch has none.
@@ -80,6 +81,7 @@ pub(super) struct FetchedResponse {
 pub(super) enum NextCause {
     /// The stored page differs from the page that it replaced. The next fetch finds its noise.
     NoiseCheck(Page, NoiseCheck),
-    /// The response contained a value of the visitor. The next fetch finds out whether this is a coincidence.
+    /// The response contained a value of the visitor. The next fetch shows whether the page contains the value by
+    /// coincidence.
     Verification(Verification),
 }

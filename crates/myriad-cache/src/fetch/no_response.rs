@@ -43,7 +43,7 @@ impl NoResponse {
         StoreFailure(kind * KIND + self.status)
     }
 
-    /// Decodes the number of [`NoResponse::encode`]. A status without a kind is that of an origin's response.
+    /// Decodes the number of [`NoResponse::encode`]. A number without a kind is the status of an origin's response.
     pub(crate) fn decode(failure_number: StoreFailure) -> Self {
         let status = failure_number.0 % KIND;
         let failure = match failure_number.0 / KIND {
@@ -72,7 +72,8 @@ pub(crate) fn is_of_the_origin(error: &OriginError) -> bool {
     )
 }
 
-/// Returns the kind of failure for the rules about stale pages.
+/// Returns the kind of a failed request to the origin, by which the rules of `*_cache_use_stale` decide about a stale
+/// page.
 pub(crate) fn failure(error: &OriginError) -> RefreshFailure {
     match error.kind() {
         ErrorKind::Timeout => RefreshFailure::Timeout,

@@ -35,7 +35,7 @@ pub(crate) enum FetchReport {
 /// Sender of the result to the request that started the fetch; `None` for a background refresh.
 pub(super) type Reporter = Option<oneshot::Sender<FetchReport>>;
 
-/// Sends the result, if a request waits for it.
+/// Sends the result of a fetch to the request that started it; does nothing if `reporter` is `None`.
 pub(super) fn report(reporter: Reporter, report: FetchReport) {
     if let Some(reporter) = reporter {
         let _ = reporter.send(report);

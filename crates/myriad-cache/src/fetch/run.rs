@@ -29,7 +29,7 @@ use myriad_store::page::{ClusterPageResult, FetchAdmission, PageMeta};
 pub(super) enum FetchError {
     /// No slot among the zone's fetches became free in time.
     Denied,
-    /// The upstream group could not be determined; the status for clients.
+    /// The upstream group could not be determined; contains the status for clients.
     NoTarget(u16),
     /// The request to the origin failed.
     Failed(OriginError),
@@ -94,9 +94,9 @@ fn is_deferred(error: &OriginError, waits: bool) -> bool {
     !waits && matches!(error.kind(), ErrorKind::Busy | ErrorKind::NotSent(_))
 }
 
-/// Searches for the page in the cluster. Returns `None` if the fetch is over: the page was found, no client waits for it any
-/// more, or too many fetches of the zone are in progress. While the fetch waits for another node, it occupies no slot of the
-/// zone.
+/// Searches for the page in the cluster. Returns the job if the page must be requested from the origin. Returns `None`
+/// if the fetch is over: the page was found and stored, no client waits for it any more, or too many fetches of the
+/// zone are in progress. The fetch occupies no slot of the zone while it waits for another node.
 async fn search_cluster(job: FetchJob) -> Option<FetchJob> {
     let Some(search) = cluster_page::search(&job.exchange, job.held.get(), &job.writer, &job.goal) else {
         return Some(job);
@@ -145,7 +145,7 @@ fn log_cancellation(exchange: &Exchange) {
     exchange.request.log(LogLevel::Info, format_args!("fetch cancelled: no client is waiting"));
 }
 
-/// Fetch of a page that is to be started after another one.
+/// Further fetch of a page, to be started after a fetch that is finished.
 pub(super) struct NextFetch {
     /// Copy of the request that started the first fetch.
     pub exchange: Box<Exchange>,
@@ -155,9 +155,10 @@ pub(super) struct NextFetch {
     pub cause: NextCause,
 }
 
-/// Runs a fetch: searches for the page in the cluster, or sends the request, then stores its response, or reports the failure to the waiters and the client. A
-/// fetch for a request is cancelled when no client waits for it any more, with `*_ignore_client_abort` only before it
-/// was sent. Returns the further fetch to start if the page must be fetched again, otherwise `None`.
+/// Runs a fetch: searches for the page in the cluster, or sends the request to the origin. Then stores the response, or
+/// reports the failure to the waiters and the client. A fetch for a request is cancelled when no client waits for it
+/// any more; with `*_ignore_client_abort`, only if the request to the origin was not sent yet. Returns the further
+/// fetch to start if the page must be fetched again, otherwise `None`.
 pub(super) async fn run(job: FetchJob) -> Option<NextFetch> {
     let job = search_cluster(job).await?;
     let FetchJob {

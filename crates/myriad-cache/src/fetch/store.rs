@@ -51,18 +51,19 @@ pub(super) struct AdmittedResponse {
     pub pace: ReadRateLimiter,
     /// Slot among the concurrent fetches of the zone.
     pub fetching: FetchPermit,
-    /// Secondary key of the response; `None` if it does not vary.
+    /// Secondary key of the response (the variant of the page by `Vary`); `None` if the response does not vary.
     pub selection: Option<Selection>,
-    /// Entry to store under the page's other key as well, if any.
+    /// Additional entry under the page's other key (shared, or for other codings), in which the response is stored as
+    /// well; `None` if it belongs under one key only.
     pub companion: Option<CompanionPage>,
     /// Lease with which the page is stored for the other nodes of the cluster; `None` if this fetch has none.
     pub lease: Option<Box<dyn PageLease>>,
     /// Attempts of the fetch, which report a fatal error of the application.
     pub attempts: Attempts,
-    /// Check for which the page is fetched again, to find its noise (text that differs at each rendering); `None` for
+    /// Check that caused this fetch, to find the noise of the page (text that differs at each rendering); `None` for
     /// other fetches.
     pub noise_check: Option<NoiseCheck>,
-    /// Search for data of the visitor in the body.
+    /// Search of the leak guard for data of the visitor in the body.
     pub guard: ResponseGuard,
     /// Comparison with responses to requests without the visitor's inputs, if the page is suspected; otherwise `None`.
     pub comparison: Option<PendingComparison>,
@@ -70,8 +71,8 @@ pub(super) struct AdmittedResponse {
 
 /// Reads the body, and writes each piece to the page in flight, from which all waiters read it. A response that the
 /// application marks as incomplete, or that a fatal error terminates, is forwarded to the waiters but not stored, which
-/// is logged; one with data of the visitor, or of a suspected page, only to the client whose request fetched it.
-/// Returns the reason if the page must be fetched again.
+/// is logged. A response with data of the visitor, or for a suspected page, is not stored either, and is forwarded only
+/// to the client whose request fetched it. Returns the reason if the page must be fetched again.
 pub(super) async fn store(
     exchange: &Exchange,
     cached: CacheContext<'_>,
@@ -157,7 +158,8 @@ pub(super) async fn store(
     next.map(|check| NextCause::NoiseCheck(page, check))
 }
 
-/// Adds the data of the parts that will be cut from a body which has not been received yet.
+/// Adds to the metadata of a page whose body has not been received yet the data about its ESI holes that is known from
+/// its head.
 fn with_expected_cut(
     request: &Request,
     meta: PageMeta,
@@ -225,7 +227,7 @@ struct BodyStages<'a> {
     cache: &'a CachePlace,
     /// Removal of ESI markup; `None` for a page without it.
     cutting: Option<&'a mut Cutting>,
-    /// Search for data of the visitor.
+    /// Search of the leak guard for data of the visitor in the body.
     guard: &'a mut ResponseGuard,
 }
 
@@ -285,11 +287,11 @@ async fn receive_body(
 
 /// Result of storing a piece of a body.
 enum FillResult {
-    /// The next piece can be read.
+    /// The piece was stored; the next piece can be read.
     Wanted,
-    /// No reader is left and the page is not stored.
+    /// The fetch must stop: no request reads the page any more, and the page is too long to be stored.
     Abandoned,
-    /// The content coding is invalid.
+    /// The piece cannot be decoded, because its content coding is invalid.
     Corrupt,
 }
 
@@ -321,7 +323,7 @@ async fn fill(
     }
 }
 
-/// Stores text of a page from which markup was cut out; nothing if all of it was markup.
+/// Stores the text of a piece of the page from which markup was cut out; does nothing if the text is empty.
 fn push(writer: &mut BodyWriter<PageMeta>, text: Bytes) {
     if !text.is_empty() {
         writer.push(text);

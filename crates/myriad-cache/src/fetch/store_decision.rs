@@ -36,11 +36,11 @@ use myriad_store::page::PageMeta;
 
 const NO_VARY_SEARCH: &[u8] = b"No-Vary-Search";
 
-/// Stores a response, confirms the stored page, forwards the response to the client whose request started the fetch,
-/// or reports that this client must send its own request ([`FetchReport`]). A response that is not stored also
-/// removes the stored page if it shows that the page is no longer valid. First executes the purges that the response
-/// requests; a response in maintenance mode also invalidates the pages of its host. Returns the reason if the page
-/// must be fetched again, otherwise `None`.
+/// Decides about a response, and executes the decision: stores the response, confirms the stored page by a 304,
+/// forwards the response to the client whose request started the fetch, or reports that this client must send its own
+/// request ([`FetchReport`]). A response that is not stored also removes the stored page if it shows that the page is
+/// no longer valid. First executes the purges that the response requests; a response in maintenance mode also
+/// invalidates the pages of its host. Returns the reason if the page must be fetched again, otherwise `None`.
 pub(super) async fn judge(
     exchange: &mut Exchange,
     cached: CacheContext<'_>,
@@ -140,8 +140,8 @@ struct GuardedAdmission {
     guard: ResponseGuard,
     /// Fetch that verifies a leak in a response field; `None` if none is needed.
     verification: Option<Verification>,
-    /// Time in milliseconds for which requests for the page do not wait for each other after a leak; `None` without
-    /// one.
+    /// Time in milliseconds for which requests for the page do not wait for each other after a leak; `None` without a
+    /// leak.
     pass_ms: Option<u64>,
 }
 
@@ -242,8 +242,8 @@ fn confirm(
     (result, None)
 }
 
-/// Records why a 304 is not shared, and returns the verification that a leak needs. `stored` are status and validity of
-/// the page; `None` if it is not verified.
+/// Records why a 304 is not shared, and returns the verification that a leak needs. `stored` contains the status and
+/// the validity (in milliseconds) of the page; `None` if no verification must be made.
 fn unshared_confirmation(
     exchange: &Exchange,
     cache: &CachePlace,
@@ -294,8 +294,8 @@ fn reject_response(
     }
 }
 
-/// Removes all entries of the page that are older than this fetch, including those under its key for other codings. If there
-/// are any, also removes the page from the other nodes of the cluster.
+/// Removes all entries of the page that are older than this fetch, including those under its key for other codings. If
+/// any entry was removed, also removes the page from the other nodes of the cluster.
 ///
 /// Must be called before the waiters are released, so that their next look-up finds no stale page.
 fn remove_older_entries(exchange: &Exchange, cache: &CachePlace, generation: u64) {

@@ -107,7 +107,7 @@ fn certificate_subject(request: &Request) -> Option<CertificateSubject> {
 
 /// Reason why a response is not shared.
 pub(crate) enum Unshared {
-    /// A field contains data of the visitor.
+    /// A header field of the response contains data of the visitor.
     Leak(Leak),
     /// The request has too many values, or the body has a content coding that cannot be decoded.
     Unsearched,

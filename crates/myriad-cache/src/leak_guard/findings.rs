@@ -22,7 +22,8 @@ pub(crate) fn page_of(request: &Request) -> LeakedPage<'_> {
     LeakedPage { key: &request.cache.key, url }
 }
 
-/// Returns a value in the page of a request. `what` is its kind, name and place ([`what_of`]).
+/// Returns the description of a value that the page of a request contains. `what` is a text with the kind, name and
+/// place of the value ([`what_of`]).
 pub(super) fn leaked_value<'a>(
     request: &'a Request,
     kind: LeakKind,
@@ -59,7 +60,7 @@ pub(super) fn shortened(text: &[u8]) -> String {
 }
 
 /// Records a leak, and logs it without the value, at a limited rate. Returns the time in milliseconds for which
-/// requests for the page do not wait for each other (hit-for-miss); 0 if the client has caused too many of these times.
+/// requests for the page do not wait for each other (hit-for-miss); 0 if the client has caused this too often.
 pub(crate) fn report(request: &Request, cache: &CachePlace, leak: &Leak) -> u64 {
     let now = myriad_net::clock::now_ms();
     let what = what_of(leak);

@@ -79,8 +79,8 @@ impl ResponseGuard {
     }
 }
 
-/// Searches a piece of a body, which is decoded first if the search has a decoder. Fails at invalid data, and at more
-/// data than the decoder accepts.
+/// Searches a piece of a body, which is decoded first if the search has a decoder. Returns the first leak found, if
+/// any. Fails if the data is invalid, or longer than the decoder accepts.
 async fn search_piece(
     search: &mut LeakScanner,
     mut decoder: Option<&mut StreamDecoder>,

@@ -21,7 +21,7 @@ pub(crate) struct Verification {
     name: Box<[u8]>,
     /// Kind, name and place of the leaked value, for reports.
     what: String,
-    /// Status of the page with the leak.
+    /// Status of the response that contained the leak; only a response with this status is searched.
     status: u16,
     /// Validity of the page in milliseconds.
     valid_ms: u64,
@@ -99,7 +99,8 @@ impl Verification {
         kind != self.kind || *value != *self.value
     }
 
-    /// Returns the value to search for; nothing for a sign in HTML.
+    /// Returns a list with the value to search for; empty if the leak is a sign in HTML, such as that of a logged-in
+    /// visitor.
     fn values(&self) -> Vec<PrivateValue> {
         let value = PrivateValue { kind: self.kind, name: self.name.clone(), value: self.value.clone() };
         if self.value.is_empty() { Vec::new() } else { vec![value] }
@@ -109,7 +110,7 @@ impl Verification {
 /// Search for the value of a [`Verification`] in a response.
 pub(crate) struct VerificationSearch<'a> {
     verification: &'a Verification,
-    /// Search; `None` for a media type that is not searched.
+    /// Search for the value in the body; `None` if the body needs no search, for example because of its media type.
     scanner: Option<LeakScanner>,
     /// Decoder for the coding of the origin; `None` for a body without coding.
     decoder: Option<StreamDecoder>,
@@ -146,8 +147,8 @@ impl VerificationSearch<'_> {
     }
 }
 
-/// Returns the header fields of a request that verifies a leak: those of a shared fetch, or those of the client,
-/// without credentials, `User-Agent`, and cookies that are not in the cache key.
+/// Returns the header fields of a request that verifies a leak: the fields of a shared fetch (of the client's request,
+/// if `shared_fetch_headers` is off), without credentials, `User-Agent`, and cookies that are not in the cache key.
 pub(crate) fn anonymous_fields(request: &Request, cache: &CachePlace) -> SharedFetchFields {
     let fields = request.received.head.fields();
     let rules = &cache.rules.shared_fetch;

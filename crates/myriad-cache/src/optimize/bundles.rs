@@ -72,8 +72,8 @@ impl BundleTable {
     }
 }
 
-/// Makes a bundle available. Returns its name, which must exist while pages name the bundle; `None` if there is no
-/// space for it in the table or in the zone.
+/// Makes a bundle available to clients. Returns its name, which the caller must retain while pages contain it, because
+/// an unused bundle is removed; `None` if there is no space for the bundle in the table or in the zone.
 pub(super) fn publish(
     exchange: &Exchange,
     held: &OwnedCacheContext,
@@ -144,8 +144,8 @@ pub fn names_bundle(request: &Request) -> bool {
     bundle_name(request).is_some()
 }
 
-/// Returns the response to a request for a bundle; `None` for other requests, if there is no such bundle, and if the server
-/// restricts access, because the optimizer then reads no files.
+/// Returns the response to a request for a bundle; `None` for other requests, if there is no such bundle, and if the
+/// server restricts access, because the optimizer reads no files of a server with restricted access.
 pub fn bundle_response(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     let name = bundle_name(request).filter(|_| request.place().entry.gate.is_none())?;

@@ -13,15 +13,15 @@ use xxhash_rust::xxh3::Xxh3Default;
 use super::own_resources::version;
 use crate::journey_step::CacheContext;
 
-/// Maximum number of files whose version is remembered.
+/// Maximum number of files whose versions are stored.
 const REMEMBERED: u64 = 8_192;
 
 /// Versions of files, with the time until which they are used (in milliseconds since the epoch), by a hash of scheme,
 /// server, host, path and query. Pages share most of their files.
 static VERSIONS: LazyLock<Mutex<Lru<u64, (u64, u64)>>> = LazyLock::new(|| Mutex::new(Lru::new(REMEMBERED)));
 
-/// Compares the files of a page's optimized form with those on disk. If one has changed, the form is not used any more: the
-/// next request gets the original, and causes a new form.
+/// Compares the files of a page's optimized form with those on disk. If one has changed, the form is not used any more:
+/// the next request gets the original page, and starts the making of a new form.
 pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) {
     let (mut exchange, page) = (exchange.snapshot(), page.clone());
     let held = cached.to_owned();
@@ -38,7 +38,8 @@ pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }));
 }
 
-/// Returns the version of a file; `None` if it is not known.
+/// Returns the current version of a file, which is stored for a short time; `None` if the version cannot be determined
+/// now ([`version`]).
 async fn current_version(exchange: &mut Exchange, file: &FileVersion) -> Option<u64> {
     let mut hash = Xxh3Default::new();
     let request = &exchange.request;

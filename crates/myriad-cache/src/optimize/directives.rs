@@ -10,11 +10,11 @@ use myriad_optimize::{Exclusions, FilterName, FilterSet};
 pub(super) struct OptimizeSettings {
     /// Position of `optimize safe`; `None` if pages are not optimized.
     pub is_on: Option<Span>,
-    /// Changes of the set of filters (`optimize_filters`), such as `-combine_css`.
+    /// Changes of the default set of filters (`optimize_filters`): `+` or `-` and a name, such as `-combine_css`.
     pub filters: Vec<String>,
     /// URLs and elements that are left unchanged (`optimize_exclude`).
     pub exclude: Vec<String>,
-    /// Part of the time of one core, in millionths (`optimize_budget`).
+    /// Part of the time of one core that the optimizer may use, in millionths (`optimize_budget`).
     pub budget_ppm: u32,
 }
 

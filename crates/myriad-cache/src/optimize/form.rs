@@ -16,8 +16,8 @@ pub(super) fn policies(page: PageView<'_>) -> impl Iterator<Item = &[u8]> {
     POLICY_FIELDS.iter().flat_map(move |name| lines_named(page.lines(), name))
 }
 
-/// Returns the metadata of the optimized form of a page: those of the page without `Last-Modified`, with the data `cut`
-/// about ESI holes and the entity tag of `body`.
+/// Returns the metadata of the optimized form of a page: the metadata of the page without `Last-Modified`, with the
+/// data `cut` about ESI holes and the entity tag of `body`.
 pub(super) fn form_meta(page: &Page, cut: &[u8], body: &Body) -> PageMeta {
     // A form that replaces another one would have the same time.
     let mut meta = page.meta().to_owned().without_last_modified();

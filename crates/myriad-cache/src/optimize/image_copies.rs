@@ -167,7 +167,7 @@ impl ImageCopies {
         self.exclude.has_urls() && url_of(request).is_none_or(|url| self.exclude.covers_url(&url))
     }
 
-    /// Returns the response with a copy.
+    /// Returns a response with the WebP copy, and records that it is optimized.
     fn sent(&self, exchange: &mut Exchange, copy: Page) -> ContentResponse {
         exchange.request.cache.report.optimized = true;
         let mut answer = page::answer(&exchange.request, &self.zone, copy);

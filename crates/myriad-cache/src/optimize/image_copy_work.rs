@@ -28,7 +28,7 @@ pub(super) const MAX_BYTES: u64 = 8 << 20;
 const MAX_PIXELS: u64 = 2_560 * 2_560;
 /// Maximum time in which a copy is made. The encoder itself cannot be cancelled.
 const MAX_TIME: Duration = Duration::from_secs(20);
-/// Maximum number of images that are read or wait for the thread.
+/// Maximum number of images whose copies are being made: they are read, wait for the thread, or are converted.
 const MAX_RUNNING: usize = 4;
 /// Time for which a copy is stored, in milliseconds.
 const VALID_MS: u64 = 365 * 86_400_000;
@@ -37,7 +37,8 @@ const RETRY_LATE_MS: u64 = 600_000;
 /// Time after which an attempt that found no space for its result, or no thread, may be repeated, in milliseconds.
 pub(super) const RETRY_FULL_MS: u64 = 5_000;
 
-/// Thread that makes copies. It is not that of compression, because an image takes up to seconds.
+/// Thread that makes copies of images; `None` if it cannot be started. It is separate from the threads for compression,
+/// because an image takes up to several seconds.
 static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     // The budget of the optimizer limits the work.
     CompressionPool::start(&PoolOptions { queue: MAX_RUNNING, budget: 1.0, ..PoolOptions::default() }).ok()
@@ -80,17 +81,18 @@ pub(super) fn uncopied(
 /// Reason why the copy of a file is not started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CopyLimit {
-    /// It is being made.
+    /// The copy is already being made.
     InProgress,
-    /// The maximum number of copies are being made.
+    /// [`MAX_RUNNING`] other copies are being made.
     TooMany,
 }
 
-/// File in progress. Dropping it permits another attempt.
+/// Registration of a file (by its version) whose copy is being made. Dropping it permits another attempt.
 pub(super) struct RunningCopy(u64);
 
 impl RunningCopy {
-    /// Returns an error if the file is in progress already, or too many files are.
+    /// Registers a file by its version. Returns an error if its copy is already being made, or if [`MAX_RUNNING`]
+    /// copies are.
     pub(super) fn begin(version: u64) -> Result<Self, CopyLimit> {
         let mut running = RUNNING.lock();
         if running.contains(&version) {
@@ -110,7 +112,7 @@ impl Drop for RunningCopy {
     }
 }
 
-/// File whose copy is being made.
+/// Work of making the WebP copy of a file with an image.
 pub(super) struct CopyWork {
     /// Copy of the request that caused the work.
     pub(super) exchange: Box<Exchange>,
@@ -169,7 +171,8 @@ impl CopyWork {
         None
     }
 
-    /// Reads the file as an anonymous client would; `None` if that gets another file or an error.
+    /// Reads the file as an anonymous client would; `None` if such a client gets another version of the file, another
+    /// response or an error.
     async fn read(&mut self) -> Option<Vec<u8>> {
         let mut answer = request_file(&mut self.exchange, &self.target).await?;
         let ResponseSource::File(entry) = &answer.response.source else { return None };

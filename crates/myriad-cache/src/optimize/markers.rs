@@ -6,7 +6,7 @@
 use myriad_optimize::PLACE_MARKER;
 use myriad_script::esi::PageHoles;
 
-/// Page with markers.
+/// Page with markers at its ESI holes.
 pub(super) struct MarkedPage {
     /// Text of the page with a marker before and after the fallback text of each hole.
     pub text: Vec<u8>,
@@ -15,7 +15,7 @@ pub(super) struct MarkedPage {
 }
 
 impl MarkedPage {
-    /// Inserts markers into a page. `cut` is the stored data about its holes. Returns `None` if that is damaged.
+    /// Inserts markers into a page. `cut` is the stored data about its holes. Returns `None` if this data is damaged.
     pub(super) fn new(text: &[u8], cut: &[u8]) -> Option<Self> {
         if cut.is_empty() {
             return Some(Self { text: text.to_vec(), holes: None, word: String::new() });

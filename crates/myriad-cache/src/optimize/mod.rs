@@ -81,8 +81,8 @@ pub(crate) fn sent_page(exchange: &mut Exchange, cached: CacheContext<'_>, page:
     }
 }
 
-/// Returns whether a request gets the optimized form: requests of clients, and those for the shared page of a known
-/// visitor; not requests that are only explained.
+/// Returns whether a request may get the optimized form: true for requests of clients, and for requests by which a
+/// known visitor gets the shared page; false for requests that are only explained, and for other subrequests.
 fn is_for(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     let lookup = &request.cache.lookup;
@@ -90,9 +90,9 @@ fn is_for(exchange: &Exchange) -> bool {
     request.received.sink.is_none() && is_of_client
 }
 
-/// Gives a page that replaces one with a valid optimized form its own form: a copy if the body and the facts that
-/// affect the form are equal; otherwise a new form is started if the replaced page had hits. Does nothing for a page
-/// with `no-transform`.
+/// Provides a page with an optimized form if it replaces a page with a valid one: copies the form if the body and the
+/// facts that affect the form are equal, otherwise starts to make a new form if the replaced page had hits. Does
+/// nothing for a page with `no-transform`.
 pub(crate) fn after_fetch(exchange: &Exchange, cached: CacheContext<'_>, previous: &Page, page: &Page) {
     let Some(form) = previous.replacement().filter(|form| form.state().is_valid(cached.cache.optimize))
     else {

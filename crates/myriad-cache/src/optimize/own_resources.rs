@@ -13,25 +13,26 @@ use crate::own_files::{is_restricted, read_body, request_file};
 
 /// Maximum number of resources that are read for a page.
 const MAX_RESOURCES: usize = 120;
-/// Maximum length of all resources of a page in bytes.
+/// Maximum total length of the resources of a page, in bytes.
 const MAX_BYTES: usize = 16 << 20;
 /// Maximum length in bytes of an image that is read, to find its size in pixels. A longer image is not read.
 const MAX_IMAGE: u64 = 512 << 10;
 /// Maximum length in bytes of a resource that is read and is not an image.
 const MAX_TEXT: u64 = 4 << 20;
-/// Maximum number of rounds: style sheets of the page, those that they import, and so on.
+/// Maximum number of rounds in which resources are read: in the first round those of the page, then those that the
+/// resources of the previous round refer to.
 const MAX_ROUNDS: usize = 4;
 
 /// Resources of a page with the versions of all files that were requested.
 pub(super) struct OwnResources {
-    /// Resources that can be read.
+    /// Resources that could be read.
     pub resources: PageResources,
-    /// All requested files, also missing ones.
+    /// Versions of all requested files; 0 for a file that could not be read.
     pub files: Vec<FileVersion>,
 }
 
-/// Reads the resources that the optimizer needs. Returns an error text if they are more than [`MAX_RESOURCES`] or
-/// longer than [`MAX_BYTES`].
+/// Reads the resources that the optimizer needs. Returns an error text if there are more than [`MAX_RESOURCES`], or if
+/// they are longer than [`MAX_BYTES`] in total.
 pub(super) async fn read_all(
     exchange: &mut Exchange,
     page: &PageResource,

@@ -21,7 +21,7 @@ pub(super) struct OptimizeRules {
     pub options: OptimizeOptions,
     /// True if `add_header` adds a Content-Security-Policy.
     pub adds_policy: bool,
-    /// Part of the time of one core, in millionths.
+    /// Part of the time of one core that the optimizer may use, in millionths.
     pub budget_ppm: u32,
 }
 

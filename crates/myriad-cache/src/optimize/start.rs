@@ -39,20 +39,20 @@ const MAX_RUNNING: usize = 4;
 const PAUSE_MS: u64 = 50;
 /// Pause in milliseconds after an attempt for whose result there was no memory.
 const LONG_PAUSE_MS: u64 = 10_000;
-/// Fields with a digest of the body.
+/// Response fields that contain a digest of the body. A page with such a field is not optimized.
 const DIGESTS: [&[u8]; 4] = [b"content-md5", b"digest", b"content-digest", b"repr-digest"];
 /// Maximum time in which the files of a page are read.
 const READ_TIME: Duration = Duration::from_secs(10);
 /// Time from which the next page may be optimized, in milliseconds since the epoch.
 static NEXT_AT: AtomicU64 = AtomicU64::new(0);
-/// Pages in progress, by zone and generation.
+/// Pages that are being optimized, by the address of the zone and the generation number of the page.
 static RUNNING: Mutex<Option<HashSet<(usize, u64)>>> = Mutex::new(None);
 
-/// Page in progress. Dropping it permits another attempt.
+/// Registration of a page that is being optimized. Dropping it permits another attempt.
 struct RunningPage(usize, u64);
 
 impl RunningPage {
-    /// Returns `None` if the page is in progress already, or too many pages are.
+    /// Registers a page as in progress. Returns `None` if it is in progress already, or if [`MAX_RUNNING`] pages are.
     fn begin(cached: CacheContext<'_>, page: &Page) -> Option<Self> {
         let (zone, generation) = (Arc::as_ptr(&cached.cache.zone) as usize, page.generation());
         let mut running = RUNNING.lock();
@@ -99,7 +99,7 @@ pub(crate) fn start(exchange: &Exchange, cached: CacheContext<'_>, page: &Page) 
     }));
 }
 
-/// Prevents that another page is optimized for a number of milliseconds.
+/// Prevents the optimization of further pages for `ms` milliseconds.
 fn pause(ms: u64) {
     NEXT_AT.store(now_ms() + ms, Relaxed);
 }
@@ -115,8 +115,10 @@ fn is_whole_page(page: &Page) -> bool {
         && line_named(meta.lines(), b"content-encoding").is_none()
 }
 
-/// Returns whether the path of a request is written in its only form. Keys may be equal for several forms, such as `/a//b` and
-/// `/a/b`, but relative URLs are not: another client's request must decide.
+/// Returns whether the path of a request has no alternative spelling: it contains no `//`, no segment that begins with
+/// a dot, no encoded slash, dot or backslash, and no backslash. Keys may be equal for several spellings, such as
+/// `/a//b` and `/a/b`, but relative URLs resolve differently: then only the request of another client may cause the
+/// optimization.
 fn has_plain_path(request: &Request) -> bool {
     let Some(uri) = request.sent_uri() else { return false };
     let path = uri.split(|byte| *byte == b'?').next().unwrap_or_default().to_ascii_lowercase();
@@ -276,7 +278,8 @@ impl PageWork {
     }
 }
 
-/// Returns the options for a page: resources that `Link` fields of the response load early keep their URLs.
+/// Returns the options for a page: `options`, extended so that resources which `Link` fields of the response load early
+/// are left unchanged.
 fn options_for(options: &OptimizeOptions, page: PageView<'_>, url: &PageUrl) -> OptimizeOptions {
     let mut options = options.clone();
     for value in lines_named(page.lines(), b"link").filter(|value| loads_early(value)) {

@@ -42,7 +42,8 @@ pub(crate) fn address_of(request: &Request) -> [u64; 2] {
     PurgeSubject::new(request.scheme().as_bytes(), &request.route.host, &target_of(request)).address()
 }
 
-/// Returns the path and query as the client sent them, before rewrites; for an include, its own URI.
+/// Returns the path and query as the client sent them, before rewrites; for a subrequest of another URI, such as an
+/// include, the path and query of the subrequest.
 pub(crate) fn target_of(request: &Request) -> Cow<'_, [u8]> {
     let own = || match &request.route.args[..] {
         b"" => request.route.uri.clone(),

@@ -13,7 +13,7 @@ use myriad_store::page::{Page, PageView, PageZone, STRONG_GZIP, alternative, enc
 
 /// Maximum length in bytes of a page that is compressed in the background.
 const MAX_COMPRESSED: u64 = 8 << 20;
-/// Number of hits of a page from which gzip at its strong level is made.
+/// Number of hits from which a page is compressed with gzip at the strong level.
 const HOT: u32 = 8;
 
 /// Returns copies of the encodings of a page, each at its index (`None` for a missing one), for a page that replaces it

@@ -9,8 +9,9 @@ use myriad_store::page::{NO_VARIANT, write_variant};
 /// Returns the secondary key of a response with these header fields; `None` if it does not vary, or if `Vary` is
 /// ignored or invalid.
 ///
-/// The key contains the values of the fields that `Vary` names, as the origin got them: those of `shared_headers`, or
-/// `requested`, the fields of the client's request. `is_for_other_codings` is true under the key for other codings.
+/// The key contains the values of the fields that `Vary` names, as the origin got them: the values in `shared_headers`
+/// or, if that is `None`, in `requested`, the fields of the client's request. `is_for_other_codings` is true under the
+/// key for other codings.
 pub(crate) fn selection(
     fields: &Fields,
     rules: &CachePolicy,
@@ -34,7 +35,8 @@ pub(crate) fn selection(
     Some(Selection { selector: selector.into(), variant: variant.into() })
 }
 
-/// Returns whether the request's values of the `Vary` fields are too long to identify the variant.
+/// Returns whether the values of the request fields that `Vary` names are too long to identify the variant; false
+/// without a secondary key.
 pub(crate) fn is_too_long(selection: Option<&Selection>) -> bool {
     selection.is_some_and(|selection| *selection.variant == *NO_VARIANT)
 }

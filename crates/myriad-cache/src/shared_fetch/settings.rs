@@ -15,7 +15,7 @@ pub struct SharedFetchSettings {
 
 feature_settings!(SharedFetchSettings);
 
-/// Value of a `cache_key_field` or `cache_key_cookie` directive.
+/// Header field or cookie of the client whose value is part of cache keys (`cache_key_field`, `cache_key_cookie`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KeyedInput {
     /// True for a cookie, false for a header field.

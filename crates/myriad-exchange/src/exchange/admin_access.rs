@@ -17,7 +17,8 @@ pub enum AdminDenied {
     ForwardedNotInAllowList,
     /// Without configured networks: the client's address is neither loopback nor the address that it connected to.
     NotLocal,
-    /// Without configured networks: the request was forwarded by a proxy, so its sender is unknown.
+    /// Without configured networks: the request was forwarded by a proxy, so the address of the client that sent it is
+    /// not trusted.
     Proxied,
 }
 
@@ -33,10 +34,11 @@ impl fmt::Display for AdminDenied {
 }
 
 impl Request {
-    /// Checks whether the request may administer this server. With `from`, its networks must contain the address of the
-    /// connection's peer and, if a proxy reported a client address (`realip`, PROXY protocol), that address too.
-    /// Without `from`, clients on a Unix socket, on loopback, or with the address that they connected to are allowed,
-    /// unless the request was forwarded: a tunnel or proxy on the same machine looks like loopback.
+    /// Returns an error if the request may not administer this server. `from` contains the allowed networks. With
+    /// `from`, its networks must contain the address of the connection's peer and, if a proxy reported a client address
+    /// (`realip`, PROXY protocol), that address too. Without `from`, clients on a Unix socket, on loopback, or with the
+    /// address that they connected to are allowed, unless the request was forwarded: a tunnel or proxy on the same
+    /// machine looks like loopback.
     pub fn may_administer(&self, from: Option<&[Network]>) -> Result<(), AdminDenied> {
         let peer = self.received.connection.peer.ip().map(|ip| ip.to_canonical());
         if let Some(networks) = from {

@@ -16,7 +16,7 @@ use tokio::task::{JoinHandle, spawn_blocking};
 /// Number of bytes read at a time from a file that is sent as a response body.
 const PIECE: u64 = 64 << 10;
 
-/// Converts a response body to a body that is polled for its data. A tunnel becomes an empty body.
+/// Converts a response body to a body that is polled for its data. No body, and a tunnel, become an empty body.
 pub fn pull_body(body: ResponseBody) -> BoxBody {
     match body {
         // A tunnel has no data for filters.

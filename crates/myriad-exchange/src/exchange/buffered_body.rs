@@ -7,10 +7,10 @@ use myriad_files::{FileBody, TempFile};
 use myriad_http::body::BoxBody;
 use myriad_upstream::RequestPayload;
 
-/// Request body that has been read completely.
+/// Request body that has been read completely, into memory or into a temporary file.
 #[derive(Clone)]
 pub enum BufferedBody {
-    /// Body in memory.
+    /// Body that is completely in memory; may be empty.
     Memory(Bytes),
     /// Body in a temporary file, with its length in bytes.
     File(TempFile, u64),
@@ -42,7 +42,8 @@ impl BufferedBody {
         }
     }
 
-    /// Returns the body for a request to an origin. Can be called again for each attempt.
+    /// Returns the body in the form in which it is sent to an origin. Can be called once for each attempt; the body
+    /// remains available.
     pub fn payload(&self) -> RequestPayload {
         match self {
             Self::Memory(bytes) => RequestPayload::Bytes(bytes.clone()),

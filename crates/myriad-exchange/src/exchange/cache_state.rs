@@ -15,17 +15,16 @@ use super::StoredFields;
 pub struct CacheState {
     /// `$upstream_cache_key`: the cache key of the requested page; empty before the key is computed.
     pub key: Vec<u8>,
-    /// Stored page that may be served if the fetch fails: the expired page, or the page for clients without a separate
-    /// key ([`OtherCodings::shared_page`]); also the stale page that this request refreshes in the background. `None`
-    /// if there is none.
+    /// Stored page that may be served if the fetch fails: the expired page, or [`OtherCodings::shared_page`]. In a
+    /// background refresh, the stale page that is being refreshed. `None` if there is none.
     pub stale: Option<Page>,
     /// Header fields of a page served from the cache, for `$upstream_http_*`; `None` for other responses, if this
-    /// request fetched the page itself ([`LookupProgress::fetched`]), and if no variable reads them.
+    /// request has fetched the page ([`LookupProgress::fetched`]), and if the configuration reads no such variable.
     pub origin_fields: Option<StoredFields>,
-    /// Names of the request fields in `Vary` of the response to this request's fetch, if it turned out to belong to
-    /// another variant than expected.
+    /// Names of the request fields that the fetched response lists in `Vary`, if that response belongs to another
+    /// variant of the page than this request's, so that the look-up is repeated; otherwise `None`.
     pub varies: Option<Vec<u8>>,
-    /// Codings that the client accepts, if none of them is one that this server produces and the origin can select one
+    /// Content codings that the client accepts, if this server can produce none of them but the origin can select one
     /// of them; `None` otherwise, and if the page already has the maximum number of variants for such codings.
     pub codings: Option<Box<OtherCodings>>,
     /// Task that refreshes the stale page being served, or [`LookupProgress::refreshed_ahead`], in the background;
@@ -69,7 +68,7 @@ impl CacheState {
 /// Information about the cache's decision on a request, for logs, header fields and counters.
 #[derive(Default)]
 pub struct CacheReport {
-    /// `$upstream_cache_status`; `None` if the location does not cache, or not the method of the request.
+    /// `$upstream_cache_status`; `None` if the location has no cache, or does not cache the request's method.
     pub status: Option<CacheStatus>,
     /// `$upstream_cache_age`: time from the storing of the sent page to the request, in seconds; `None` if no complete
     /// page of the cache is sent.
@@ -77,15 +76,16 @@ pub struct CacheReport {
     /// Short reason why the page did not come from the cache or the response was not stored (`$upstream_cache_reason`);
     /// `None` without a reason.
     pub reason: Option<&'static str>,
-    /// Explanation of [`Self::reason`] that the origin sent: printable ASCII without quotation marks and backslashes.
+    /// Explanation that the origin sent for [`Self::reason`]: printable ASCII without quotation marks and backslashes;
+    /// `None` if it sent none.
     pub explanation: Option<Box<str>>,
-    /// Set if the response is a page from the cache, or is being stored in the cache; not for a response that the
-    /// leak guard does not share.
+    /// Set if the response is a page from the cache, or is being stored in the cache. Not set if the leak guard
+    /// withholds the response from other clients.
     pub stored: bool,
     /// Set if this request waited for a fetch of another request, whether or not that fetch returned a page for it.
     pub collapsed: bool,
-    /// Time that the origin needed to generate the page, in milliseconds; this request saved it. 0 if unknown or not
-    /// saved.
+    /// Time that the origin needed to generate the page, in milliseconds, if this request saved that time because the
+    /// page came from the cache; 0 if it did not, or if the time is unknown.
     pub saved_ms: u32,
     /// Set if the optimized form of the page, or the WebP copy of an image, is sent (`$optimized`).
     pub optimized: bool,
@@ -111,10 +111,10 @@ impl CacheReport {
 pub struct LookupProgress {
     /// Number of times that the look-up was repeated because a fetch gave no page for this request.
     pub retries: u8,
-    /// Set if only a page from the cache is acceptable, which may be fetched and stored first. Nothing else is
-    /// requested from the origin.
+    /// Set if the request may be answered only with a page of the cache, which may be fetched and stored for it. A
+    /// response that is not stored is not requested from the origin.
     pub stored_only: bool,
-    /// Set if the origin must not be contacted.
+    /// Set if the look-up must not contact the origin, not even to fetch the page for the cache.
     pub fetches_nothing: bool,
     /// Stored page that is refreshed without a request of a client: the look-up only starts its refresh
     /// ([`CacheState::refresh`]). `None` for a request of a client.
@@ -137,9 +137,10 @@ pub struct OtherCodings {
     /// True if [`CacheState::key`] is a separate key, for clients that accept only codings that this server does not
     /// produce.
     pub has_separate_key: bool,
-    /// Generation of the page that is stored for clients without a separate key; 0 if that page does not vary by coding
-    /// or does not exist. A page under the separate key with a lower generation is outdated.
+    /// Generation number of the page that is stored for clients without a separate key; 0 if that page does not vary by
+    /// coding or does not exist. A page under the separate key with a lower generation number is outdated.
     pub younger_than: u64,
-    /// Page for clients without a separate key, if this request uses or fetches a page under the separate key.
+    /// Page that is stored for clients without a separate key, if this request uses or fetches a page under the
+    /// separate key; otherwise `None`.
     pub shared_page: Option<Page>,
 }

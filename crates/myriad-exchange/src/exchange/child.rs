@@ -13,8 +13,8 @@ use super::lineage::{Lineage, MAX_DEPTH, TooMany};
 use super::parts::{Route, UriForm};
 use super::{BufferedBody, Exchange, Request, Slice};
 
-/// Request fields removed for subrequests: those that would make the response partial, conditional, encoded or a
-/// tunnel, and those that describe the request body, which subrequests do not have.
+/// Request fields that subrequests do not have: fields that would make the response partial, conditional, encoded or a
+/// tunnel, and fields that describe a request body, because subrequests have no body.
 const NOT_FOR_SUBREQUESTS: [Known; 12] = [
     Known::AcceptEncoding,
     Known::ContentLength,
@@ -52,7 +52,8 @@ impl Request {
         self.received.lineage.as_ref().map(|lineage| Rc::clone(&lineage.pages)).unwrap_or_default()
     }
 
-    /// Makes errors of this request produce empty responses, because the code that started it handles errors itself.
+    /// Makes this request answer errors with an empty response instead of an error page, because the code that started
+    /// the request handles errors.
     pub fn leave_errors_empty(&mut self) {
         self.begin_lineage().errors_empty = true;
     }
@@ -60,7 +61,8 @@ impl Request {
 
 impl Exchange {
     /// Marks a subrequest as a background task: no client waits for its response. The results of the client's limits
-    /// remain valid, so they are not checked again; slots for requests to origins are counted separately.
+    /// (`limit_req`, `limit_conn`) remain valid, so they are not checked again; its slots for requests to origins are
+    /// counted separately from the client's.
     pub fn go_to_background(&mut self) {
         self.request.begin_lineage().in_background = true;
         if let Some(visit) = &mut self.request.outcome.limit_results {
@@ -68,7 +70,8 @@ impl Exchange {
         }
     }
 
-    /// Returns a copy of the exchange, as [`Self::snapshot`] does, that shares the results of the client's limits.
+    /// Returns a copy of the exchange like [`Self::snapshot`]. The copy shares the results of the client's limits
+    /// (`limit_req`, `limit_conn`).
     pub fn body_companion(&mut self) -> Box<Self> {
         self.request.begin_lineage();
         let visit = Rc::clone(self.request.limit_results());
@@ -78,8 +81,8 @@ impl Exchange {
     }
 
     /// Creates an exchange that requests another slice of the same response (`slice`), in the same location, starting
-    /// at its content handler. Slices are requested one after another, so only their nesting is limited: beyond the
-    /// maximum depth, it fails with [`TooMany`].
+    /// at its content handler. Slices are requested one after another, so only their nesting is limited: returns
+    /// [`TooMany`] if this exchange is already nested as deeply as permitted.
     pub fn piece(&mut self, slice: Slice) -> Result<Box<Self>, TooMany> {
         let mut lineage = self.request.begin_lineage().clone();
         if lineage.depth >= MAX_DEPTH {
@@ -98,9 +101,9 @@ impl Exchange {
         Ok(piece)
     }
 
-    /// Creates an anonymous request for the same URL: GET, without cookies and without the fields in
-    /// [`NOT_FOR_SUBREQUESTS`], starting at the server's rewrite rules with no variables set. Its errors produce empty
-    /// responses. Returns `None` if the target is not a valid path.
+    /// Creates an anonymous request for the URL of this request: GET, without cookies and without the fields in
+    /// [`NOT_FOR_SUBREQUESTS`]. Its processing starts at the server's rewrite rules with no variables set, and its
+    /// errors produce empty responses. Returns `None` if the target is not a valid path.
     pub fn anonymous_request(&mut self) -> Option<Box<Self>> {
         let mut anonymous = self.body_companion();
         let request = &mut anonymous.request;

@@ -17,9 +17,9 @@ pub enum ResponseSource {
     /// Response that is neither a stored page nor a file, such as one of an origin; its validators, if any, are in
     /// [`ContentResponse::lines`].
     Plain,
-    /// Page of the cache, with its validators and fields.
+    /// Stored page of the cache: it contains the validators and header fields.
     Page(Page),
-    /// File, from whose metadata the validators are made.
+    /// File: the validators are computed from its metadata.
     File(Arc<PathEntry>),
 }
 
@@ -29,11 +29,11 @@ pub struct ContentResponse {
     pub status: u16,
     /// Reason phrase; `None` for the standard phrase of the status.
     pub reason: Option<Box<str>>,
-    /// Source of the validators and header fields.
+    /// Source of the response's validators and header fields: neither page nor file, a stored page, or a file.
     pub source: ResponseSource,
     /// `Content-Type`; `None` if it is in `lines`, in the stored page, or absent.
     pub media_type: Option<Cow<'static, [u8]>>,
-    /// Further header field lines, each terminated by CRLF.
+    /// Header field lines in addition to those of the page, each terminated by CRLF.
     pub lines: Vec<u8>,
     /// Body, already encoded with [`ContentResponse::coding`].
     pub body: ResponseBody,
@@ -46,14 +46,14 @@ pub struct ContentResponse {
     pub age_s: Option<u64>,
     /// Set if the connection is closed after the response.
     pub close: bool,
-    /// Set if no response is sent (as with `return 444`).
+    /// Set if the connection is closed without a response (as with `return 444`).
     pub dropped: bool,
-    /// Set if the response depends on `Accept-Encoding`, so that it gets a `Vary` field if `gzip_vary` is on.
+    /// Set if the response depends on `Accept-Encoding`. It then gets `Vary: Accept-Encoding` if `gzip_vary` is on.
     pub varies_by_encoding: bool,
     /// Set if `Range` requests may be answered with a part of the body.
     pub ranges: bool,
-    /// Set if `lines`, or the stored page, may contain `Server` or `Date` of the origin, which replace those of this
-    /// server.
+    /// Set if `lines`, or the stored page, may contain the origin's `Server` or `Date`, which are then sent instead of
+    /// the fields that this server would generate.
     pub own_head: bool,
     /// Set if the conditions of the request (`If-*`) must not be evaluated, for example because the origin has
     /// evaluated them for this client, or because the validators of the response are not known.
@@ -65,20 +65,20 @@ pub struct ContentResponse {
     pub uncompressed: u64,
     /// Set if trailers of the origin are forwarded after the body (`proxy_pass_trailers`).
     pub passes_trailers: bool,
-    /// Set if the body may be compressed for this response.
+    /// Set if this server may compress the body, provided that the settings and the client permit it.
     pub compressible: bool,
     /// Set if the response is for this client only. It is marked as private, and settings such as `expires` do not
     /// apply.
     pub personal: bool,
-    /// Set if the head is sent together with the first bytes of the body, so that nothing is sent if the body fails
-    /// before.
+    /// Set if the head is sent only together with the first bytes of the body. If the body fails before them, nothing
+    /// is sent.
     pub postponed: bool,
     /// Rate limit for sending, from `X-Accel-Limit-Rate`, in bytes per second; `None` if `limit_rate` applies.
     pub limit_rate: Option<u64>,
 }
 
 impl ContentResponse {
-    /// Creates a response with a status, a body and default properties.
+    /// Creates a response with a status and a body, without header fields, source and coding, and with all flags off.
     pub fn new(status: u16, body: ResponseBody) -> Self {
         Self {
             status,
@@ -111,14 +111,15 @@ impl ContentResponse {
         push_line(&mut self.lines, name, value);
     }
 
-    /// Removes header fields from `lines`. `names` are in lower case.
+    /// Removes the header fields with these names from `lines`. `names` must be in lower case.
     pub fn without(&mut self, names: &[&[u8]]) {
         let mut retained = Vec::with_capacity(self.lines.len());
         copy_lines(&self.lines, names, |line| retained.extend_from_slice(line));
         self.lines = retained;
     }
 
-    /// Returns the content length in bytes, if known.
+    /// Returns the content length in bytes: the field `length`, otherwise the length of the body; `None` if neither is
+    /// known.
     pub fn known_length(&self) -> Option<u64> {
         self.length.or_else(|| self.body.length())
     }
@@ -143,8 +144,9 @@ impl ContentResponse {
         media_type.split(|byte| *byte == b';').next().unwrap_or_default().trim_ascii()
     }
 
-    /// Returns the coding and compression level of the body, which distinguish its entity tag from those of other
-    /// encodings of the same page. Returns identity for a precompressed file, which has an entity tag of its own.
+    /// Returns the coding and compression level of the body, which are part of its entity tag, because each encoding of
+    /// a page needs a different tag. Returns identity for a precompressed file: the tag of such a file identifies its
+    /// bytes already.
     pub fn encoding(&self) -> PageEncoding {
         let level = match (&self.source, self.coding) {
             (_, Coding::Identity) => 0,
@@ -216,8 +218,8 @@ impl ContentResponse {
         self.line(name).is_some()
     }
 
-    /// Returns the entity tag of the page, or of the file if `etags` is set; `None` without one, and for a response
-    /// that is neither a page nor a file.
+    /// Returns the entity tag of the page, or of the file if `etags` is set; `None` if the page or file has no tag, and
+    /// for a response that is neither a page nor a file.
     pub fn tag(&self, etags: bool) -> Option<&EntityTag> {
         match &self.source {
             ResponseSource::Plain => None,

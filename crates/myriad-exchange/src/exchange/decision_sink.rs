@@ -9,7 +9,7 @@ pub struct ExplainedDecision {
     pub topic: &'static str,
     /// Condition that was checked, or a log message; empty if the directive at `span` is sufficient.
     pub text: String,
-    /// Result of the decision, as text; may be empty.
+    /// Result of the decision, as text; empty if the decision has no result to show.
     pub outcome: String,
     /// Position of the deciding directive in the configuration; `None` if there is none.
     pub span: Option<Span>,
@@ -17,8 +17,8 @@ pub struct ExplainedDecision {
 
 /// Receives the decisions about an explained request, in the order in which they are made.
 ///
-/// A request with a sink is processed like any other, but only up to the first step with an effect, such as contacting
-/// an origin.
+/// A request with a sink is processed like other requests, but only up to the first step with an effect, such as a
+/// request to an origin.
 pub trait DecisionSink {
     /// Receives the next decision.
     fn take(&self, line: ExplainedDecision);

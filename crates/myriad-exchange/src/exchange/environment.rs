@@ -116,9 +116,9 @@ impl Request {
         if answered == 0 { errors } else { answered }
     }
 
-    /// Writes a message, followed by nginx's description of the request, to the error log of the location if its level
-    /// permits it; for clients in `debug_connection`, whatever the level. If the request is being explained, messages
-    /// of level `error` and more severe ones are also reported to its sink.
+    /// Writes a message, followed by nginx's description of the request, to the error log of the location if the log's
+    /// level permits it. For clients in `debug_connection`, the level is ignored. If the request is being explained,
+    /// messages of level `error` and more severe ones are also reported to its sink.
     pub fn log(&self, level: LogLevel, message: fmt::Arguments<'_>) {
         if let Some(sink) = self.received.sink.as_ref().filter(|_| level <= LogLevel::Error) {
             sink.note("log", message.to_string(), String::new(), None);
@@ -141,8 +141,8 @@ impl Request {
         }
     }
 
-    /// Writes a debug message. `message` is called only if the location's log records debug messages, or
-    /// `debug_connection` is configured.
+    /// Writes debug messages to the error log: calls `message` with the request and a function that writes one message.
+    /// `message` is called only if the location's log records debug messages, or `debug_connection` is configured.
     pub fn debug(&self, message: impl FnOnce(&Self, &dyn Fn(fmt::Arguments<'_>))) {
         if self.place().logs.errors.enabled(LogLevel::Debug) || !self.runtime().debugged.is_empty() {
             message(self, &|text| self.log(LogLevel::Debug, text));

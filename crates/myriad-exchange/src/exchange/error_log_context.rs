@@ -25,7 +25,8 @@ pub struct ErrorLogContext {
 }
 
 impl ErrorLogContext {
-    /// Returns the part of the description before the origin: client, server, request line, subrequest.
+    /// Returns the part of the description that precedes the origin in a message: client, server, request line,
+    /// subrequest.
     pub fn client_text(&self) -> String {
         let mut line = b", client: ".to_vec();
         address(&mut line, self.client);
@@ -33,7 +34,7 @@ impl ErrorLogContext {
         String::from_utf8_lossy(&line).into_owned()
     }
 
-    /// Returns the part of the description after the origin: host and referrer.
+    /// Returns the part of the description that follows the origin in a message: host and referrer.
     pub fn referrer_text(&self) -> Cow<'_, str> {
         String::from_utf8_lossy(&self.text[self.host_at..])
     }

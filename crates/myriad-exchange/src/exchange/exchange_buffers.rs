@@ -11,16 +11,16 @@ const MAX_POOLED_CAPACITY: usize = 16 * 1024;
 /// Reusable buffers for the processing of a request, from a pool of each thread.
 #[derive(Default)]
 pub struct ExchangeBuffers {
-    /// Request head, which may have the contents of an earlier request. Boxed, like `frame`, because an exchange is
-    /// moved several times.
+    /// Request head. It may still contain an earlier request. Boxed, like `frame`, because an exchange is moved several
+    /// times.
     pub head: Box<RequestHead>,
-    /// Buffer for the URI.
+    /// Buffer in which an exchange stores the URI of its request.
     pub uri: Vec<u8>,
-    /// Buffer for the arguments.
+    /// Buffer in which an exchange stores the arguments (query string) of its request.
     pub args: Vec<u8>,
-    /// Buffer for the host.
+    /// Buffer in which an exchange stores the host of its request.
     pub host: Vec<u8>,
-    /// Buffer for the cache key.
+    /// Buffer in which an exchange stores the cache key of its request.
     pub key: Vec<u8>,
     /// Buffer for the bytes of the request that the routing rules have read.
     pub read: Vec<u8>,
@@ -38,8 +38,8 @@ pub fn take() -> ExchangeBuffers {
     SCRATCH.with_borrow_mut(Vec::pop).unwrap_or_default()
 }
 
-/// Empties the buffers, except for the request head, and returns them to this thread's pool. Buffers with a large
-/// capacity are freed. If the pool is full, all are dropped.
+/// Empties the buffers, except for the request head, and returns them to this thread's pool. Buffers with a capacity of
+/// more than [`MAX_POOLED_CAPACITY`] are freed. If the pool is full, all buffers are freed.
 pub fn recycle(mut scratch: ExchangeBuffers) {
     if let Some(frame) = &mut scratch.frame {
         frame.reset();
@@ -60,7 +60,8 @@ pub fn clear_pool() {
     SCRATCH.with_borrow_mut(Vec::clear);
 }
 
-/// Calls `work` with an empty buffer, which this thread reuses for later calls, and returns the result of `work`.
+/// Calls `work` with an empty buffer from this thread's pool, and returns the result of `work`. The buffer is then
+/// returned to the pool, if the pool is not full.
 pub fn with_buffer<R>(work: impl FnOnce(&mut Vec<u8>) -> R) -> R {
     let mut buffer = BUFFERS.with_borrow_mut(Vec::pop).unwrap_or_default();
     let result = work(&mut buffer);

@@ -13,9 +13,9 @@ pub struct ExplainedRequest {
     pub port: Option<u16>,
     /// True for an `https` URL.
     pub secure: bool,
-    /// Path and query of the URL.
+    /// Path and query of the URL; the path begins with `/`.
     pub target: String,
-    /// Further header fields of the request.
+    /// Header fields of the request in addition to `Host`: names and values.
     pub fields: Vec<(String, String)>,
 }
 

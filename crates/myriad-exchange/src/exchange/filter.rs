@@ -7,10 +7,10 @@ use std::any::Any;
 
 use super::ContentResponse;
 
-/// Response filter with the settings of a location. The order of filters is listed in
+/// Filter that changes the responses of a location, with its settings there. The order of filters is listed in
 /// `myriad-output/src/filters/order.rs`.
 pub trait Filter<X: 'static>: Any + Send + Sync {
-    /// Returns the directive that enables the filter, for explanations of requests.
+    /// Returns the name of the directive that enables the filter, for explanations of requests.
     fn name(&self) -> &'static str;
 
     /// Returns true if the filter may change the body of a response with this media type (without parameters).
@@ -21,7 +21,7 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
         self.changes(media_type)
     }
 
-    /// Returns true if the filter may change any body. False for filters that only change header fields.
+    /// Returns true if the filter may change the body of some response; false if it only changes header fields.
     fn changes_bodies(&self) -> bool {
         true
     }
@@ -37,8 +37,8 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
         false
     }
 
-    /// Returns true if requests for this location may use the shortcut (reuse of an earlier request's routing), as far
-    /// as this filter is concerned. The variables in its templates are checked elsewhere.
+    /// Returns true if this filter permits that requests use the shortcut (reuse of an earlier request's routing). The
+    /// variables in the filter's templates are checked elsewhere.
     fn allows_shortcut(&self) -> bool;
 
     /// Returns the size of the slices in which long responses are requested, in bytes; 0 if they are requested in full.
@@ -51,7 +51,7 @@ pub trait Filter<X: 'static>: Any + Send + Sync {
     fn apply(&self, _: &mut X, _: &mut ContentResponse) {}
 }
 
-/// Filters of a location, in order.
+/// Response filters of a location, in the order in which they are applied.
 pub struct Filters<X: 'static> {
     list: Box<[Box<dyn Filter<X>>]>,
     /// True if one of the filters may change bodies.
@@ -86,12 +86,13 @@ impl<X: 'static> Filters<X> {
     }
 
     /// Returns true if a response with this media type (without parameters) must arrive without content coding, because
-    /// a filter reads its body.
+    /// a filter that may change bodies is active and a filter reads the body.
     pub fn change(&self, media_type: &[u8]) -> bool {
         self.change_bodies && self.list.iter().any(|filter| filter.reads(media_type))
     }
 
-    /// Returns the directives of the filters that may change a body with this media type, in order of application.
+    /// Returns the names of the directives of all filters that may change a body with this media type, in order of
+    /// application.
     pub fn names(&self, media_type: &[u8]) -> Vec<&'static str> {
         self.iter().filter(|filter| filter.changes(media_type)).map(Filter::name).collect()
     }

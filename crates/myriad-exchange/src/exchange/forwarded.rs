@@ -24,8 +24,9 @@ impl Request {
                 .all(|scheme| scheme.trim_ascii().eq_ignore_ascii_case(b"https"))
     }
 
-    /// Returns the last host in `X-Forwarded-Host`, which the nearest proxy has added; `None` without one, and if that
-    /// proxy is not in `forwarded_host_from`. It is used only if `Host` matches no `server_name`.
+    /// Returns the last host in `X-Forwarded-Host`, which the nearest proxy has added; `None` if the field is absent or
+    /// empty, and if that proxy is not in `forwarded_host_from`. The host is used only if `Host` matches no
+    /// `server_name`.
     pub fn forwarded_host(&self) -> Option<&[u8]> {
         let fields = self.received.head.fields();
         if !fields.has(Known::XForwardedHost)

@@ -12,8 +12,8 @@ pub struct LimitResults {
     /// `$limit_conn_status`; `None` until a limit without `origin_only` has counted or rejected the request (a limit with an
     /// empty key does neither). The request is not checked again afterwards, even if it is redirected internally.
     pub connections: Cell<Option<LimitStatus>>,
-    /// Slots that the request occupies in `limit_conn` limits without `origin_only`; `None` if it occupies none, and
-    /// before the check. Released on drop, when the request and its subrequests are finished.
+    /// Slots that the request occupies in `limit_conn` limits without `origin_only`; `None` before the check, and if it
+    /// occupies none. Released on drop, when the request and its subrequests are finished.
     pub client_slots: RefCell<Option<Box<dyn Any>>>,
     /// Result of the last check of the `limit_req` limits that apply only to requests to origins (`origin_only`);
     /// `None` before, and if their keys are empty.
@@ -21,8 +21,8 @@ pub struct LimitResults {
     /// Slots of the `limit_conn` limits that apply only to requests to origins (`origin_only`), from the check until
     /// a request to an origin takes them over; otherwise `None`.
     pub origin_slots: RefCell<Option<Box<dyn Any>>>,
-    /// Set if the client's network exceeds `origin_query_limit`, so that this request gets the last priority class in
-    /// the queue of the origin.
+    /// Set if the client's network exceeds `origin_query_limit`. This request then gets the last priority class in the
+    /// queue of the origin.
     pub beyond_query_limit: Cell<bool>,
     /// Number of requests to origins in progress, by the request and its subrequests, that occupy a slot of
     /// `origin_queue` or of a `limit_conn` limit with `origin_only`. While it is not 0, further subrequests neither
@@ -44,7 +44,7 @@ impl LimitResults {
     }
 }
 
-/// Value of `$limit_req_status` and `$limit_conn_status`.
+/// Result of a limit for a request: value of `$limit_req_status` or `$limit_conn_status`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LimitStatus {
     /// The request is within the limit.
@@ -53,9 +53,10 @@ pub enum LimitStatus {
     Delayed,
     /// The request was rejected.
     Rejected,
-    /// The request would have been delayed without dry run.
+    /// The request was admitted, but would have been delayed if dry run were off (`limit_req_dry_run`).
     DelayedDryRun,
-    /// The request would have been rejected without dry run.
+    /// The request was admitted, but would have been rejected if dry run were off (`limit_req_dry_run`,
+    /// `limit_conn_dry_run`).
     RejectedDryRun,
 }
 

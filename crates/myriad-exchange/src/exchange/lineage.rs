@@ -21,11 +21,11 @@ pub struct Lineage {
     /// Set if no client waits for the response, as for a mirrored request or `post_action`, and for their subrequests.
     pub in_background: bool,
     /// Set if the exchange has its own request head, whose target is the requested URI (ESI). Otherwise the head is a
-    /// copy of that of the client's request, with the client's target.
+    /// copy of the head of the client's request, with the client's target.
     pub own_head: bool,
-    /// State shared by the SSI pages of a client's request.
+    /// State that the SSI pages of a client's request and of its subrequests share.
     pub(super) pages: Rc<RefCell<myriad_script::ssi::SsiState>>,
-    /// Number of subrequests started so far for the client's request, without those for slices.
+    /// Number of subrequests started so far for the client's request; subrequests for slices are not counted.
     begun: Rc<Cell<u32>>,
 }
 

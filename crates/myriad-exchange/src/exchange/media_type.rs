@@ -4,8 +4,9 @@ use std::borrow::Cow;
 
 use super::Request;
 
-/// Returns the media type for a path in the location of the request: that of its extension in `types`, otherwise
-/// `default_type`.
+/// Returns the media type for a path in the location of the request: the one that `types` contains for the extension of
+/// its last segment (as written or in lower case), otherwise `default_type`. A name whose only dot is its first
+/// character has no extension.
 pub fn media_type_of(request: &Request, path: &[u8]) -> Cow<'static, [u8]> {
     let files = &request.place().files;
     let name = path.rsplit(|byte| *byte == b'/').next().unwrap_or_default();

@@ -10,18 +10,19 @@ use myriad_upstream::{Attempt, Attempts, Trailers};
 pub struct OriginState {
     /// Attempts to contact origins so far, updated while one is running.
     pub attempts: Attempts,
-    /// Response head of the origin; `None` until it is received.
+    /// Head of the origin's response; `None` until it is received.
     pub head: Option<ResponseHead>,
     /// Trailers of the origin's response, filled when its body is complete; `None` if the protocol or the framing of
     /// the body permits none.
     pub trailers: Option<Trailers>,
-    /// Value that the origin's protocol has computed from a target with variables; for `proxy_pass`, the URL.
+    /// Value that the origin's protocol has computed from a target with variables; for `proxy_pass`, the URL. `None` if
+    /// it has computed none.
     pub prepared: Option<Box<dyn Any>>,
 }
 
 impl OriginState {
-    /// Appends a figure of every attempt, like nginx: separated by commas, and by colons after an internal redirect.
-    /// Returns false if there was no attempt.
+    /// Appends the text that `figure` writes for each attempt, in the format of nginx: separated by `, `, or by ` : `
+    /// before the first attempt after an internal redirect. Returns false if there was no attempt.
     pub fn list(&self, out: &mut Vec<u8>, mut figure: impl FnMut(&Attempt, &mut String)) -> bool {
         let attempts = self.attempts.get();
         let mut text = String::new();

@@ -15,7 +15,7 @@ use crate::runtime::{PlaceId, ServerId};
 /// the client's request.
 #[derive(Clone)]
 pub struct IncomingRequest {
-    /// Connection of the client.
+    /// Connection on which the client sent the request.
     pub connection: Rc<Connection>,
     /// Number of the request on its client connection, from 1 on.
     pub number: u32,
@@ -27,10 +27,11 @@ pub struct IncomingRequest {
     pub at_ms: u64,
     /// Same time as [`Self::at_ms`], in microseconds of the process clock.
     pub at_us: u64,
-    /// Client address that a trusted proxy reported, or the address used for a request that this server makes itself;
-    /// the port is 0 if it is unknown. `None` otherwise.
+    /// Client address that a trusted proxy reported, or the address that this server uses in requests that it creates;
+    /// port 0 means that the port is unknown. `None` otherwise: the address of the connection applies.
     pub real: Option<SocketAddr>,
-    /// Relation to parent and subrequests; `None` for a client's request without subrequests.
+    /// Relation to parent and subrequests; `None` for a client's request that has not needed it yet, for example
+    /// because it has started no subrequest.
     pub lineage: Option<Box<Lineage>>,
     /// Trace context of the request; set when it is first needed.
     pub trace: OnceCell<Rc<RequestTrace>>,
@@ -55,14 +56,14 @@ impl IncomingRequest {
 pub struct Route {
     /// Virtual server that processes the request.
     pub server: ServerId,
-    /// Current location, whose settings apply.
+    /// Location (or other configuration level) that the request is in at the moment, whose settings apply.
     pub place: PlaceId,
     /// Decoded and normalized path of the request, after rewrites.
     pub uri: Vec<u8>,
     /// Query string of the request, without `?`, after rewrites.
     pub args: Vec<u8>,
-    /// Host in lower case without port, or as `more_set_input_headers` has set it; the server's name if the request
-    /// names no host.
+    /// Host of the request, in lower case and without port, or as `more_set_input_headers` has set it; the name of the
+    /// virtual server if the request contains no host.
     pub host: Vec<u8>,
     /// True after an internal redirect, and for subrequests: locations marked `internal` may be used.
     pub internal: bool,
@@ -76,8 +77,8 @@ pub struct Route {
 }
 
 impl Route {
-    /// Returns the route for a copy of the request that asks for the same page: in the same location, as if no redirect
-    /// had occurred.
+    /// Returns the route for a copy of the request that requests the same page: the server, location and URI are
+    /// copied, but the internal redirects so far are not counted.
     pub(super) fn of_same_page(&self) -> Self {
         let form = UriForm {
             changed: self.form.changed,
@@ -116,24 +117,24 @@ pub struct UriForm {
 pub struct ErrorState {
     /// Status of the last error for which an `error_page` was used; `None` if there was none.
     pub status: Option<u16>,
-    /// True if a further error gets the built-in error page, because an `error_page` was already used with
-    /// `recursive_error_pages off`.
+    /// True if a further error gets the built-in error page, because `recursive_error_pages` is off and an `error_page`
+    /// was already used.
     pub pages_end: bool,
-    /// Status that an `error_page` has set for the response: that of the error (400 for nginx's codes 494 to 497), or
-    /// 200 in `error_page 404 =200 /x`; `None` for the status of the generated response.
+    /// Status that an `error_page` has set for the response: the status of the error (400 for nginx's codes 494 to
+    /// 497), or 200 in `error_page 404 =200 /x`; `None` if the response has the status with which it is generated.
     pub forced_status: Option<u16>,
     /// Methods for `Allow`, if this server rejected the request's method with 405; otherwise empty.
     pub supported: MethodSet,
-    /// Header fields to add to the response, such as those of a response with `X-Accel-Redirect`, or `Location` for an
-    /// error page that replaces a redirect; `None` if there are none.
+    /// Header fields to add to the response, such as fields of an origin's response with `X-Accel-Redirect`, or
+    /// `Location` for an error page that replaces a redirect; `None` if there are none.
     pub carried: Option<Box<CarriedFields>>,
 }
 
 /// Header fields that were determined before the response that is sent, and are added to it.
 #[derive(Default)]
 pub struct CarriedFields {
-    /// `Content-Type` of the response with `X-Accel-Redirect`, which replaces that of the sent response; `None` without
-    /// one.
+    /// `Content-Type` of the origin's response with `X-Accel-Redirect`, which replaces the `Content-Type` of the sent
+    /// response; `None` if it is not replaced.
     pub media_type: Option<Vec<u8>>,
     /// Value of `Location`, added if the sent response has none.
     pub location: Option<Vec<u8>>,
@@ -145,7 +146,7 @@ pub struct CarriedFields {
 pub struct ShortcutFacts {
     /// Bytes of this request that the routing rules have read, if it may use the shortcut; otherwise empty.
     pub read: Vec<u8>,
-    /// Set if the routing depends on anything else than the bytes in `read`.
+    /// Set if the routing depends on anything other than the bytes in `read`.
     pub depends_on_more: Cell<bool>,
     /// Time until which the checks of files made so far are valid, in milliseconds of the process clock.
     pub valid_until_ms: Cell<u64>,
@@ -164,9 +165,9 @@ impl Default for ShortcutFacts {
     }
 }
 
-/// Body of the client's request.
+/// Body of the client's request: as it arrives, or buffered.
 pub struct Upload {
-    /// Body as it arrives, not read yet.
+    /// Part of the request body that has not been read yet.
     pub body: RequestBody,
     /// Length of the request body in bytes; `None` until the body was buffered or dropped.
     pub length: Option<u64>,
@@ -198,7 +199,7 @@ pub struct RequestOutcome {
 }
 
 impl RequestOutcome {
-    /// Records the time at which the exchange finished, unless it is already set.
+    /// Sets the time at which the exchange finished to the current time, unless it is already set.
     pub fn end(&mut self) {
         if self.finished_us == 0 {
             self.finished_us = myriad_net::clock::now_us();
@@ -207,7 +208,7 @@ impl RequestOutcome {
     }
 }
 
-/// Head of the response, as far as logs and variables need it.
+/// Properties of the response head, and sizes of the body, that logs and variables need.
 #[derive(Default)]
 pub struct SentHead {
     /// Status code; 0 before the response head is generated.
@@ -215,10 +216,10 @@ pub struct SentHead {
     /// Header field lines for `$sent_http_*`. For a client's request, empty unless the configuration reads such a
     /// variable.
     pub fields: Vec<u8>,
-    /// Value of `$sent_http_content_type` while filters run: the media type without `charset`. `None` otherwise: the
+    /// Media type without `charset`, which `$sent_http_content_type` returns while filters run. `None` otherwise: the
     /// variable then returns the `Content-Type` in `fields`.
     pub unnamed_type: Option<Box<[u8]>>,
-    /// Trailer lines for `$sent_trailer_*`.
+    /// Lines of the sent trailers, from which `$sent_trailer_*` are read.
     pub trailers: Vec<u8>,
     /// Content coding of the sent body.
     pub coding: Coding,

@@ -45,7 +45,8 @@ fn below_alias(rest: &[u8], out: &mut Vec<u8>) {
     out.extend_from_slice(rest);
 }
 
-/// Returns which symbolic links are followed on a path, by `disable_symlinks` of the location.
+/// Returns the rule by which symbolic links on a path are followed, from `disable_symlinks` of the location. Without
+/// the directive, all links are followed; if its `from=` cannot be evaluated, links are checked on the whole path.
 pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     match &request.place().files.symlinks {
         None => PathResolution::Free,
@@ -62,9 +63,9 @@ pub fn walk(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution
     }
 }
 
-/// Returns which symbolic links are followed to a file that the configuration names. Below `disable_symlinks from=` the
-/// settings of the location apply, because the owner of a site can replace the file there; elsewhere, and if `from=`
-/// cannot be evaluated, all links are followed.
+/// Returns the rule by which symbolic links to a file named in the configuration are followed. For a path below
+/// `disable_symlinks from=`, the settings of the location apply, because the owner of a site can replace the file
+/// there. For other paths, and if `from=` is absent or cannot be evaluated, all links are followed.
 pub fn walk_to_named(request: &Request, frame: &mut Frame, path: &[u8]) -> PathResolution {
     let Some(symlinks) = &request.place().files.symlinks else { return PathResolution::Free };
     exchange_buffers::with_buffer(|from| match symlinks.from.eval(request, frame, from) {
@@ -83,8 +84,8 @@ pub fn look_up(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEnt
     entry
 }
 
-/// Like [`look_up`], for a response that depends on the absence of a file: a cached absence is checked again, unless
-/// `open_file_cache` permits using it.
+/// Looks up a path like [`look_up`], for a response that depends on the absence of a file: if the cache contains that
+/// the path does not exist, checks the path again, unless `open_file_cache` is configured.
 pub fn look_up_rechecking_absence(request: &Request, frame: &mut Frame, path: &[u8]) -> Arc<PathEntry> {
     let entry = look_up(request, frame, path);
     // Also if the look-up was in the current millisecond: the file may have been created within it.
@@ -95,8 +96,8 @@ pub fn look_up_rechecking_absence(request: &Request, frame: &mut Frame, path: &[
     look_up(request, frame, path)
 }
 
-/// Returns true if a cached absence of a file must be checked again in this location, because no `open_file_cache`
-/// permits using it.
+/// Returns true if a cached absence of a file must be checked again in this location, because `open_file_cache` is not
+/// configured for it.
 pub fn rechecks_absence(request: &Request) -> bool {
     request.place().files.validity.settling_ms > 0
 }

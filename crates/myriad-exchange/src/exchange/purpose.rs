@@ -5,15 +5,15 @@ use myriad_store::page::{Conditions, Page, conditions};
 
 use super::Request;
 
-/// Purpose of a request to an origin.
+/// Purpose of a request to an origin, which determines the header fields that it contains.
 #[derive(Clone, Copy)]
 pub enum FetchPurpose<'a> {
     /// Response for this client only: the client's request is forwarded with all its header fields, except
     /// `X-Myriad-Probe`.
     Visitor,
     /// Response to be stored in the cache: header fields that request a part, a validation or an encoding are omitted,
-    /// and HEAD becomes GET. Only a page under the separate key for clients that accept none of the codings which this
-    /// server produces is requested in the codings of the client.
+    /// and HEAD becomes GET. `Accept-Encoding` contains codings of the client only if the page is stored under the
+    /// separate key for clients that accept none of the codings that this server produces.
     Store {
         /// Stored page that the request validates (`If-None-Match`, `If-Modified-Since`); `None` for an unconditional
         /// request.
@@ -30,7 +30,8 @@ pub enum FetchPurpose<'a> {
 }
 
 impl FetchPurpose<'_> {
-    /// Returns true if a header field of the client must not be forwarded to the origin for this purpose.
+    /// Returns true if a header field of the client must not be forwarded to the origin for this purpose; always false
+    /// for `None`, a field without a [`Known`] constant.
     pub fn omits(self, known: Option<Known>) -> bool {
         let is_for_visitor = matches!(self, FetchPurpose::Visitor);
         let is_sample = matches!(self, FetchPurpose::Sample { .. });

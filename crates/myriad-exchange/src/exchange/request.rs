@@ -32,11 +32,11 @@ pub struct Request {
     pub received: IncomingRequest,
     /// Server, location and URI determined so far.
     pub route: Route,
-    /// Errors of the request so far.
+    /// Errors of the request so far, and the settings of `error_page` for its response.
     pub errors: ErrorState,
     /// Facts that decide whether similar requests may use the shortcut, that is, reuse this request's routing.
     pub shortcut: ShortcutFacts,
-    /// Body of the client's request.
+    /// Body of the client's request: as it arrives, or buffered.
     pub upload: Upload,
     /// State of the page look-up in the cache.
     pub cache: CacheState,
@@ -79,8 +79,8 @@ impl Request {
         }
     }
 
-    /// Returns a copy of the request for a task that outlives the exchange, or for a nested exchange: with head, route
-    /// and cache key, but without body, errors and results.
+    /// Returns a copy of the request for a task that outlives the exchange, or for a nested exchange: with its head,
+    /// route and cache key, but without its body, errors and results.
     pub(super) fn snapshot(&self) -> Self {
         Self {
             site: Rc::clone(&self.site),
@@ -100,12 +100,12 @@ impl Request {
         }
     }
 
-    /// Returns the compiled configuration.
+    /// Returns the compiled configuration that was in use when the request arrived.
     pub fn runtime(&self) -> &Runtime {
         &self.site.runtime
     }
 
-    /// Returns the current location, whose settings apply.
+    /// Returns the settings of the location that the request is in at the moment.
     pub fn place(&self) -> &Place {
         self.site.runtime.place(self.route.place)
     }
@@ -121,7 +121,7 @@ impl Request {
     }
 
     /// Returns true if the client used https: to this server, or according to the `X-Forwarded-Proto` of a proxy in
-    /// `forwarded_scheme_from` or `set_real_ip_from`.
+    /// `forwarded_scheme_from` or `set_real_ip_from`. Of a proxy in `set_real_ip_from`, the field must occur once.
     pub fn is_https_from_client(&self) -> bool {
         if self.is_https() {
             return true;
@@ -136,13 +136,14 @@ impl Request {
         values.next().is_some_and(|scheme| scheme.eq_ignore_ascii_case(b"https")) && values.next().is_none()
     }
 
-    /// Returns the client's address: that reported by a trusted proxy, otherwise that of the connection; `None` for a
-    /// client on a Unix socket.
+    /// Returns the client's address: the address that a trusted proxy reported, otherwise the peer address of the
+    /// connection; `None` if that is a Unix socket.
     pub fn client(&self) -> Option<IpAddr> {
         self.received.real.map(|real| real.ip()).or_else(|| self.received.connection.peer.ip())
     }
 
-    /// Returns true if the client requests a tunnel (CONNECT); false for subrequests and error pages of such a request.
+    /// Returns true if the client requests a tunnel (CONNECT); false for subrequests of the request, and for content
+    /// that is requested with GET instead, such as an error page.
     pub fn is_connect(&self) -> bool {
         self.received.head.method() == Method::Connect && !self.route.as_get && !self.is_subrequest()
     }
@@ -168,14 +169,14 @@ impl Request {
         Some(super::target::request_uri(self.received.head.target())).filter(|uri| uri.starts_with(b"/"))
     }
 
-    /// Returns the results of the client's limits, creating them if necessary.
+    /// Returns the results of the client's limits (`limit_req`, `limit_conn`), creating an empty value if necessary.
     pub fn limit_results(&mut self) -> &Rc<LimitResults> {
         self.outcome.limit_results.get_or_insert_default()
     }
 
     /// Counts a request to an origin. If the client's request has `X-Forwarded-For`, but no trusted proxy reported an
-    /// address, also counts the address of the connection as that of an untrusted proxy. Subrequests do not count as
-    /// such.
+    /// address, also counts the address of the connection as that of an untrusted proxy. Subrequests are excluded from
+    /// this second count.
     pub fn count_fetch(&self) {
         self.site.worker.counters.fetches.add(1);
         let has_field = self.received.head.fields().has(Known::XForwardedFor);
@@ -185,8 +186,8 @@ impl Request {
         }
     }
 
-    /// Counts the cache status of a finished request for its zone; nothing if the location does not cache. `bytes` is
-    /// the number of sent body bytes.
+    /// Counts the cache status of a finished request in the counters of its cache zone. Does nothing if the request has
+    /// no cache status, or if its zone is not in [`Runtime::zone_list`]. `bytes` is the number of sent body bytes.
     pub fn count_cache_status(&self, bytes: u64) {
         let Some(status) = self.cache.report.status else { return };
         if let Some(Some(zone)) = self.site.runtime.zone_list.get(usize::from(self.cache.report.zone)) {
@@ -199,16 +200,17 @@ impl Request {
         self.origin.get_or_insert_default()
     }
 
-    /// Limits the time for which later requests may reuse the routing result to that of a file check, which is valid
-    /// until `until_ms` of the process clock.
+    /// Limits the time for which later requests may reuse the routing result of this request: until `until_ms`, in
+    /// milliseconds of the process clock, at most. Called for each file check, with the time until which the check is
+    /// valid.
     pub fn limit_validity(&self, until_ms: u64) {
         self.shortcut.valid_until_ms.set(self.shortcut.valid_until_ms.get().min(until_ms));
     }
 }
 
 impl Exchange {
-    /// Starts an exchange for the request with this head. The head is moved out of `head`, which then contains a head
-    /// for reuse, possibly with old contents.
+    /// Starts an exchange for the request with the head `head`. The head is moved into the exchange; `head` then
+    /// contains a reusable head, possibly with the contents of an earlier request.
     pub fn begin(
         site: &Rc<Generation>,
         head: &mut RequestHead,
@@ -223,14 +225,14 @@ impl Exchange {
         Box::write(room, Self { frame, request: Request::new(site, connection, body, scratch) })
     }
 
-    /// Returns a copy of the exchange for a task that outlives it, such as a shared fetch of its page: with variables,
-    /// head, route and cache key, but without body, errors and results.
+    /// Returns a copy of the exchange for a task that outlives the exchange, such as a shared fetch of its page: with
+    /// its variables, head, route and cache key, but without its body, errors and results.
     pub fn snapshot(&self) -> Box<Self> {
         Box::new(Self { frame: self.frame.clone(), request: self.request.snapshot() })
     }
 
-    /// Destroys the exchange and returns its buffers, and the head of the origin's response, to their pools. They are
-    /// moved out individually, because the whole value is 1 KB long.
+    /// Destroys the exchange and returns its buffers, and the head of the origin's response, to their pools. The
+    /// buffers are moved out one by one, because the whole exchange is 1 KB long.
     pub fn recycle(self: Box<Self>) {
         if let Some(head) = self.request.origin.and_then(|origin| origin.head) {
             myriad_upstream::give_head(head);

@@ -15,7 +15,7 @@ pub struct RequestTrace {
     pub parent: Option<TraceParent>,
     /// `tracestate` in the client's trace context; `None` if that is missing or not used.
     pub state: Option<Vec<u8>>,
-    /// True if the request is recorded for tracing; `None` until a location has decided.
+    /// True if the request is recorded for tracing; `None` until a location has decided it.
     pub sampled: Cell<Option<bool>>,
     /// The first 64 intervals in which the request waited so far, in the order in which they were completed.
     pub waits: RefCell<Vec<RecordedWait>>,

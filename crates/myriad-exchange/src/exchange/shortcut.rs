@@ -2,9 +2,10 @@
 
 use crate::exchange::Request;
 
-/// Stores the routing result of a request that has just found its page or file, for similar requests of this worker,
-/// unless the result depends on more than the bytes that the routing rules have read (also by its codings or a rate
-/// limit), no such bytes were recorded, an error occurred, or the location does not permit it.
+/// Stores the routing result of a request that has just found its page or file, for similar requests of this worker.
+/// Does nothing if the result depends on anything but the bytes that the routing rules have read (for example on
+/// content codings of the client, or on `set $limit_rate`), if no such bytes were recorded, if an error occurred, or if
+/// the location does not permit the shortcut.
 pub fn store(request: &Request) {
     let strayed = request.shortcut.depends_on_more.get()
         || request.errors.status.is_some()

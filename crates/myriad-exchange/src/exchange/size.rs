@@ -1,7 +1,7 @@
 //! Parsing of sizes and numbers in evaluated texts.
 
-/// Parses a size in nginx's notation (`10k`, `1m`) and returns it in bytes; `None` if the text is not a size, or if the
-/// size exceeds 64 bits.
+/// Parses a size in nginx's notation (`10k`, `1m`, `1g`; in either case) and returns it in bytes; `None` if the text is
+/// not a size, or if the size exceeds 64 bits.
 pub fn parse_size(text: &[u8]) -> Option<u64> {
     let (digits, unit) = match text.split_last()? {
         (b'k' | b'K', digits) => (digits, 1 << 10),

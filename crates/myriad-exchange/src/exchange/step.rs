@@ -16,7 +16,7 @@ use crate::runtime::Runtime;
 
 /// Result of a processing phase or a content handler: how the request continues.
 pub enum PhaseStep {
-    /// The response is ready to be sent.
+    /// The step has produced this response.
     Answer(ContentResponse),
     /// The request must wait for an asynchronous operation, which returns the next step.
     Wait(Box<dyn PendingStep>),
@@ -31,7 +31,8 @@ pub enum PhaseStep {
 }
 
 impl PhaseStep {
-    /// Creates a [`PhaseStep::Wait`] from an asynchronous closure, which owns the state that it needs.
+    /// Creates a [`PhaseStep::Wait`] from an asynchronous closure, which returns the next step and owns the state that
+    /// it needs.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
@@ -43,7 +44,7 @@ impl PhaseStep {
     }
 }
 
-/// Methods that read-only handlers support.
+/// GET and HEAD, the methods that read-only handlers support.
 pub const GET_HEAD: MethodSet = MethodSet::of(&[Method::Get, Method::Head]);
 
 /// Future of the next step or of a check's verdict. It is not `Send`: an exchange remains on its worker thread.
@@ -58,7 +59,8 @@ pub trait PendingStep<T = PhaseStep> {
     /// Waits for the operation and returns how the request continues.
     fn wait(self: Box<Self>, exchange: &mut Exchange) -> StepFuture<'_, T>;
 
-    /// Reports the operation to the sink of a request that is only being explained, instead of [`Self::wait`].
+    /// Reports the operation to the sink of the request. Called instead of [`Self::wait`] for a request that is only
+    /// being explained.
     fn explain(&self, _: &mut Exchange) {}
 }
 
@@ -111,17 +113,18 @@ pub struct AccessGate {
 }
 
 impl AccessGate {
-    /// Returns true if a check identifies users; see [`Check::identifies`].
+    /// Returns true if at least one check of the location admits only identified users; see [`Check::identifies`].
     pub fn identifies(&self) -> bool {
         self.checks.iter().any(|check| check.identifies())
     }
 
-    /// Returns true if every admitted client has been identified. False with `satisfy any` if an address may suffice.
+    /// Returns true if every admitted client has been identified as a user. False if no check identifies users, and
+    /// with `satisfy any` if a check decides by client address.
     pub fn identifies_all(&self) -> bool {
         self.identifies() && !(self.any && self.rules_addresses())
     }
 
-    /// Returns true if a check decides by client address; see [`Check::rules_addresses`].
+    /// Returns true if at least one check of the location decides by client address; see [`Check::rules_addresses`].
     pub fn rules_addresses(&self) -> bool {
         self.checks.iter().any(|check| check.rules_addresses())
     }
@@ -129,14 +132,16 @@ impl AccessGate {
 
 /// Access check of a location: by user, by address, by rate, or by number of connections.
 pub trait Check: Send + Sync {
-    /// Returns the directive that configures the check, for explanations.
+    /// Returns the name of the directive that configures the check, for explanations of requests.
     fn name(&self) -> &'static str;
 
-    /// Checks a request. Must not block: operations that take time return [`CheckVerdict::Wait`].
+    /// Checks a request and returns the verdict. Must not block: operations that take time return
+    /// [`CheckVerdict::Wait`].
     fn judge(&self, exchange: &mut Exchange) -> CheckVerdict;
 
-    /// Returns a description of the check for a request that is only being explained (empty: not shown), and the
-    /// verdict with which it continues. Has no effect: nothing is counted and no other server is contacted.
+    /// Returns a description of the check for a request that is only being explained (an empty description is not
+    /// shown), and the verdict with which that request continues. Must have no effect: it counts nothing and contacts
+    /// no other server.
     fn explain(&self, request: &Request) -> (String, CheckVerdict);
 
     /// Returns true if the check also runs for subrequests, not only for the client's request.
@@ -144,7 +149,7 @@ pub trait Check: Send + Sync {
         false
     }
 
-    /// Returns true if the check only observes admitted clients; it then runs after all others.
+    /// Returns true if the check only observes admitted clients; such a check runs after all checks that decide.
     fn observes_admitted(&self) -> bool {
         false
     }
@@ -167,8 +172,8 @@ pub trait HeadEdit: Send + Sync {
     /// Sets the media type of the response, before filters that depend on it run.
     fn set_media_type(&self, exchange: &mut Exchange, answer: &mut ContentResponse);
 
-    /// Changes the header fields except `Content-Type` in `head`, the head to be sent, before `add_header` applies.
-    /// `answer` is the response together with the status that it had before a range was applied.
+    /// Changes the header fields in `head`, the head to be sent, except `Content-Type`; called before `add_header`
+    /// applies. `answer` is the response together with the status that it had before a range was applied.
     fn edit(
         &self,
         request: &mut Request,
@@ -182,16 +187,17 @@ pub trait HeadEdit: Send + Sync {
 ///
 /// Features store it among the settings of a location as `Box<dyn ResponseHold>`.
 pub trait ResponseHold: Send + Sync {
-    /// Returns the response if it can be sent, otherwise the step to run first. It is called again with the response to
-    /// that step, even if that is an error page, so the implementation must record its progress.
+    /// Returns `Ok` with the response if it can be sent, otherwise `Err` with a step to run first. The method is called
+    /// again with the response that this step produces, even if that is an error page, so the implementation must
+    /// record its progress.
     #[expect(clippy::result_large_err, reason = "not an error: the other variant is the step to run")]
     fn hold(&self, exchange: &mut Exchange, answer: ContentResponse) -> Result<ContentResponse, PhaseStep>;
 }
 
-/// Counter of a location's finished requests. Features store it among the settings of a location as `Box<dyn
+/// Counts the finished requests of a location. Features store it among the settings of a location as `Box<dyn
 /// Counting>`.
 pub trait Counting: Send + Sync {
-    /// Counts a finished request. Called after its end has been recorded in
+    /// Counts a finished request. Called after the time of its end has been recorded in
     /// [`RequestOutcome::finished_ms`](super::RequestOutcome::finished_ms).
     fn count(&self, exchange: &mut Exchange);
 }
@@ -203,7 +209,7 @@ pub trait Tracing: Send + Sync {
     /// context the origin receives and, unless an earlier location has decided, whether the request is recorded.
     fn begin(&self, exchange: &mut Exchange);
 
-    /// Reports a finished request. Called at the same time as [`Counting::count`].
+    /// Reports a finished request to the tracing system. Called at the same time as [`Counting::count`].
     fn end(&self, exchange: &mut Exchange);
 }
 
@@ -224,7 +230,7 @@ pub trait AfterSent: Send + Sync {
 
 /// Verdict of an access check.
 pub enum CheckVerdict {
-    /// The check does not decide about the request; other checks do.
+    /// The check neither admits nor rejects the request.
     Pass,
     /// The check admits the client. With `satisfy any`, this decides; otherwise the other checks must admit the client,
     /// too.
@@ -236,12 +242,13 @@ pub enum CheckVerdict {
     Challenge(Vec<Vec<u8>>),
     /// The request fails with this status, regardless of `satisfy`.
     Fail(u16),
-    /// The verdict will be the result of this wait.
+    /// The check needs an asynchronous operation, whose result is the verdict.
     Wait(Box<dyn PendingStep<CheckVerdict>>),
 }
 
 impl CheckVerdict {
-    /// Creates a [`CheckVerdict::Wait`] from an asynchronous closure, which owns the state that it needs.
+    /// Creates a [`CheckVerdict::Wait`] from an asynchronous closure, which returns the verdict and owns the state that
+    /// it needs.
     pub fn wait(work: impl AsyncFnOnce(&mut Exchange) -> Self + 'static) -> Self {
         Self::Wait(Box::new(work))
     }
@@ -262,7 +269,7 @@ pub trait MethodHandler: Send + Sync {
     fn begin(&self, exchange: &mut Exchange) -> PhaseStep;
 }
 
-/// Handler for folders without an index file.
+/// Handler that produces the response for a directory without an index file.
 pub trait FolderHandler: Send + Sync {
     /// Starts to produce the response for the directory at `folder`. Must not block.
     fn begin(&self, folder: &Path) -> PhaseStep;
@@ -279,10 +286,11 @@ pub enum SubrequestStart {
     Named(Box<[u8]>),
 }
 
-/// Engine that runs the phases of requests. Other crates reach it through the generation, because they are in lower
-/// layers.
+/// Engine that runs the phases of requests. Crates of lower layers call it through `Generation::engine`, because they
+/// cannot depend on the crate that implements it.
 pub trait Engine: Sync {
-    /// Runs an exchange from `start` until its response is available.
+    /// Runs the phases of an exchange from `start`, and returns its response as soon as the head is available; the body
+    /// may still arrive.
     fn answer<'a>(
         &'static self,
         exchange: &'a mut Exchange,
@@ -303,7 +311,7 @@ pub trait Engine: Sync {
         runtime: &Arc<Runtime>,
         question: &ExplainedRequest,
     ) -> Result<Vec<ExplainedDecision>, String>;
-    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns its response, or `None` if
-    /// the response needs such a step.
+    /// Explains a subrequest that has a sink, up to the first step with an effect. Returns the response, or `None` if a
+    /// step with an effect is necessary to produce it.
     fn explain_subrequest(&'static self, exchange: &mut Exchange) -> Option<ContentResponse>;
 }

@@ -24,8 +24,8 @@ impl StoredFields {
     }
 }
 
-/// Returns the values of a field of a page: those sent to clients or, if there are none, those stored but not sent. For
-/// `Set-Cookie`, there are no values.
+/// Returns the values of the field `name` of a stored page: the values sent to clients or, if there are none, the
+/// values that are stored but not sent. Returns no values for `Set-Cookie`.
 pub fn of_page<'a>(page: PageView<'a>, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> {
     let lines = if line_named(page.lines(), name).is_some() { page.lines() } else { page.unsent() };
     let lines = if name.eq_ignore_ascii_case(b"set-cookie") { b"" } else { lines };

@@ -7,8 +7,8 @@ use super::{RecordedWait, Request, RequestTrace};
 /// Maximum number of recorded waits per traced request, because a page may have thousands of fragments.
 const MAX_WAITS: usize = 64;
 
-/// Wait of a traced request in progress. It is recorded on drop, even if the client has disconnected meanwhile, unless
-/// [`MAX_WAITS`] waits of the request are recorded already.
+/// Wait in progress of a traced request. Dropping this value records the wait, even if the client has disconnected
+/// meanwhile, unless [`MAX_WAITS`] waits of the request are recorded already.
 pub struct WaitGuard {
     traced: Rc<RequestTrace>,
     what: &'static str,

@@ -41,8 +41,8 @@ pub fn learn(request: &Request, cache: &CachePlace, rule: Option<NoVarySearch>) 
 }
 
 /// Removes the arguments that the path's `No-Vary-Search` rule ignores from the query of a cache key, which is the text
-/// after its first `?`. The key is not changed if the query contains anything but arguments of the request, without a
-/// rule for the path, and unless `cache_no_vary_search` is on.
+/// after its first `?`. Does nothing if `cache_no_vary_search` is off, if the path has no rule, or if the query in the
+/// key contains anything that is not an argument of the request.
 pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     if !cache.no_vary_search || !ANY.load(Ordering::Relaxed) {
         return;
@@ -63,7 +63,8 @@ pub(super) fn remove_ignored_args(request: &Request, cache: &CachePlace, key: &m
     key.extend_from_slice(&canonical);
 }
 
-/// Returns path and query as the client sent them; `None` if the request target has no path.
+/// Returns the path and the query (without `?`, empty if there is none) as the client sent them; `None` if the request
+/// target has no path.
 fn parts(request: &Request) -> Option<(&[u8], &[u8])> {
     let sent = request.sent_uri()?;
     let at = sent.iter().position(|byte| *byte == b'?').unwrap_or(sent.len());

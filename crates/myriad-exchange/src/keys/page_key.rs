@@ -31,7 +31,8 @@ pub fn write(request: &mut Request, frame: &mut Frame, cache: &CachePlace) -> Re
     Ok(())
 }
 
-/// Writes the cache key of the page of a request as [`write`] does and returns it, for explanations and purges.
+/// Writes the cache key of the request's page to `request.cache.key`, and returns a copy of it for explanations and
+/// purges. Fails if a variable in `*_cache_key` cannot be evaluated.
 pub fn of(exchange: &mut Exchange, cache: &CachePlace) -> Result<Vec<u8>, EvalError> {
     let Exchange { request, frame } = exchange;
     write(request, frame, cache)?;
@@ -58,8 +59,8 @@ fn append_subrequest(request: &Request, key: &mut Vec<u8>) {
     }
 }
 
-/// Appends the values of the fields in `cache_key_field` and of the cookies in `cache_key_cookie` to a cache key, as
-/// far as the request has them.
+/// Appends the values of the fields in `cache_key_field` and of the cookies in `cache_key_cookie` to a cache key;
+/// fields and cookies that the request does not have are omitted.
 fn append_inputs(request: &Request, cache: &CachePlace, key: &mut Vec<u8>) {
     for input in &cache.rules.shared_fetch.keyed {
         let value = input.value(request.received.head.fields());

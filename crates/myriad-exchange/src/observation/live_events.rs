@@ -12,36 +12,38 @@ use tokio::sync::watch;
 /// Maximum number of concurrent readers of live events (statistics, purges and findings, as they happen).
 const MAX_READERS: usize = 32;
 
-/// Newest live events, for all readers.
+/// Newest statistics, and the latest purges and findings of the leak guard, from which readers of live events receive
+/// them.
 #[derive(Clone, Debug, Default)]
 pub struct LatestEvents {
     /// Newest statistics; `None` before the first.
     pub tick: Option<Tick>,
     /// Latest purges and findings, oldest first.
     pub recent: Arc<[RecentEvent]>,
-    /// Number of times that all readers were disconnected. Readers that started at a lower number stop.
+    /// Number of times that all readers were disconnected. A reader that started when the number was lower stops.
     pub epoch: u64,
 }
 
-/// Purge, or new or changed finding of the leak guard.
+/// Event for readers of live events: a purge, or a new or changed finding of the leak guard.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RecentEvent {
-    /// Position among all events of the process.
+    /// Sequence number among the purges and findings of the process; a later event has a higher number.
     pub number: u64,
-    /// Kind of the event: purge or finding.
+    /// Kind of the event: purge, purge without permission (invalidation), or finding of the leak guard.
     pub kind: RecentEventKind,
-    /// Event as JSON.
+    /// Description of the event as JSON.
     pub json: Bytes,
 }
 
 /// Kind of a [`RecentEvent`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecentEventKind {
-    /// A purge was executed that someone with permission to purge requested.
+    /// A purge was executed at the request of a client that has permission to purge.
     Purge,
-    /// Another purge was executed: an invalidation after an unsafe method of a visitor.
+    /// A purge was executed that no client with permission to purge requested: after a request with an unsafe method,
+    /// or because a response showed that stored pages are no longer valid.
     AnonymousPurge,
-    /// A finding of the leak guard was added, or has another state.
+    /// A finding of the leak guard was added, or its state has changed.
     Leak,
 }
 
@@ -49,7 +51,7 @@ impl RecentEventKind {
     /// All kinds of events.
     pub const ALL: [Self; 3] = [Self::Purge, Self::AnonymousPurge, Self::Leak];
 
-    /// Returns the name of the event in the event stream.
+    /// Returns the name of this kind of event in the event stream: `purge` or `leak`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Purge | Self::AnonymousPurge => "purge",
@@ -85,9 +87,9 @@ struct State {
 /// Reason why [`EventFeed::wait`] returned.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ObserverWake {
-    /// The time given to the call is over.
+    /// The time limit of the wait was reached.
     Time,
-    /// A reader has started since the last wait.
+    /// A reader has started since the last call.
     Reader,
     /// The process is shutting down.
     End,
@@ -101,7 +103,7 @@ impl Default for EventFeed {
 }
 
 impl EventFeed {
-    /// Creates a reader of the events from now on, and wakes the observer.
+    /// Creates a reader that receives events from now on, and wakes the observer thread.
     ///
     /// # Errors
     /// The maximum number of readers is reached.
@@ -135,7 +137,7 @@ impl EventFeed {
         self.news.send_modify(|news| news.epoch += 1);
     }
 
-    /// Stops the observer thread at shutdown.
+    /// Makes [`Self::wait`] return [`ObserverWake::End`] from now on, so that the observer thread stops at shutdown.
     pub fn end(&self) {
         self.state.lock().is_stopped = true;
         self.woken.notify_all();
@@ -172,7 +174,7 @@ impl fmt::Display for TooMany {
 
 impl std::error::Error for TooMany {}
 
-/// Share in the maximum number of readers, released on drop.
+/// One of the [`MAX_READERS`] slots for readers, released on drop.
 #[derive(Debug)]
 struct ReaderSlot(Arc<AtomicUsize>);
 
@@ -212,7 +214,7 @@ pub struct LiveEvents {
 
 impl EventReader {
     /// Waits for the next statistics. Returns them with the purges and findings since the last call, or `None` if the
-    /// reader was disconnected.
+    /// reader was disconnected or the feed was dropped.
     pub async fn next(&mut self) -> Option<LiveEvents> {
         loop {
             self.news.changed().await.ok()?;

@@ -38,7 +38,7 @@ pub use untrusted_proxies::{SenderCounts, UntrustedProxies};
 pub struct SiteObservation {
     /// Rankings of pages (such as most requested, slowest), one per worker, indexed by worker number.
     pub tops: Box<[Mutex<PageRankings>]>,
-    /// Feed of live events.
+    /// Feed from which clients read live events: statistics, purges and findings of the leak guard.
     pub live: EventFeed,
     /// Statistics of the last two weeks; `None` with `history off`, and before the observer thread has created them.
     pub history: Mutex<Option<History>>,
@@ -48,12 +48,13 @@ pub struct SiteObservation {
     pub reloads: AtomicU64,
     /// Addresses of clients that send `X-Forwarded-For` but are not trusted proxies.
     pub senders: UntrustedProxies,
-    /// Configuration files with their texts, for explanations.
+    /// Configuration files with their texts, which explanations of requests quote.
     pub sources: Mutex<Arc<[SourceFile]>>,
 }
 
 impl SiteObservation {
-    /// Creates empty observations for this number of workers.
+    /// Creates empty observations for this number of workers. `now_ms` is the start time of the process, in
+    /// milliseconds since the epoch.
     pub fn new(workers: usize, now_ms: u64) -> Self {
         Self {
             tops: (0..workers).map(|_| Mutex::new(PageRankings::new(now_ms))).collect(),
@@ -72,7 +73,7 @@ impl SiteObservation {
 pub struct WorkerObservation {
     /// Observations shared with the other workers.
     pub shared: Arc<SiteObservation>,
-    /// Sampling of cache hits, and of requests without cache and origin, for the rankings.
+    /// Sampling of cache hits, and of requests that used neither a cache nor an origin, for the rankings.
     hits: Sampling,
     /// Sampling of misses with a status below 500 that took less than a millisecond, for the rankings.
     quick: Sampling,

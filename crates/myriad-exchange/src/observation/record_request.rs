@@ -11,8 +11,8 @@ use crate::exchange::Request;
 const LONGEST_URL: usize = 512;
 
 /// Adds a finished request to the rankings of its worker, unless its head could not be parsed. At high rates, only
-/// samples (with weights) are added of hits, of requests without cache and origin, and of misses that took less than a
-/// millisecond with a status below 500; all other misses are added.
+/// samples (with weights) are added of hits, of requests that used neither a cache nor an origin, and of misses that
+/// took less than a millisecond with a status below 500; all other misses are added.
 pub fn note(request: &Request) {
     // A request that could not be parsed has no URL.
     if request.route.uri.is_empty() {
@@ -48,7 +48,7 @@ pub fn note(request: &Request) {
 }
 
 /// Returns the cache status and the reason of a miss; the status is empty if the location does not cache. `None` for a
-/// page served from the cache (hit, stale, updating), and for requests that concern neither cache nor origin.
+/// page served from the cache (hit, stale, updating), and for requests that used neither a cache nor an origin.
 fn miss(request: &Request) -> Option<(&'static str, &'static str)> {
     let shown = &request.cache.report;
     let status = match shown.status {
@@ -86,8 +86,8 @@ fn failed(request: &Request, reason: &'static str) -> &'static str {
     if request.outcome.head.status >= 500 { "origin failed" } else { reason }
 }
 
-/// Writes the URL of the request as the client sent it to `url`; a URL of more than [`LONGEST_URL`] bytes is cut off
-/// there and gets a final `…`.
+/// Replaces the contents of `url` by the URL of the request as the client sent it. A URL of more than [`LONGEST_URL`]
+/// bytes is truncated to this length, and `…` is appended.
 fn write_url(request: &Request, url: &mut Vec<u8>) {
     url.clear();
     let target = request.received.head.target();

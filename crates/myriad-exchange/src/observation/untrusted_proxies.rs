@@ -22,8 +22,9 @@ pub struct SenderCounts {
 pub struct UntrustedProxies(Mutex<SenderCounts>);
 
 impl UntrustedProxies {
-    /// Counts a request to an origin caused by a request that the client `sender` sent; `None` is a client on a Unix
-    /// socket. After [`MAX_SENDERS`] clients, further ones are counted together.
+    /// Counts a request to an origin that a request from the address `sender` caused; `None` is a client on a Unix
+    /// socket. If [`MAX_SENDERS`] other addresses have counts already, the request is added to the common count of
+    /// further addresses.
     pub fn count(&self, sender: Option<IpAddr>) {
         let mut counts = self.0.lock();
         if let Some((_, count)) = counts.senders.iter_mut().find(|(known, _)| *known == sender) {
@@ -35,7 +36,7 @@ impl UntrustedProxies {
         }
     }
 
-    /// Returns the counts, sorted by count with the largest first.
+    /// Returns the number of requests of each address, the largest number first.
     pub fn counts(&self) -> SenderCounts {
         let mut counts = self.0.lock().clone();
         counts.senders.sort_by_key(|(_, count)| std::cmp::Reverse(*count));

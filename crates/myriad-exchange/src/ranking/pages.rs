@@ -4,23 +4,23 @@ use std::collections::HashMap;
 
 use crate::ranking::top::{HeaviestKeys, RankedKey};
 
-/// Number of pages in each ranking of a time slice.
+/// Maximum number of pages in each ranking of a time slice.
 const RANKED_PAGES: usize = 256;
 /// Length of a time slice, in milliseconds. The current and the previous slice are shown.
 const SLICE_MS: u64 = 600_000;
 /// Maximum number of distinct miss reasons that are counted per page.
 const REASONS: usize = 8;
 
-/// Criterion of a ranking.
+/// Criterion by which pages are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ranking {
-    /// Number of requests.
+    /// Pages by their number of requests.
     Requests,
-    /// Number of requests with a [`Miss`].
+    /// Pages by their number of requests that were misses ([`Miss`]).
     Misses,
-    /// Longest response time of a request with a [`Miss`], in microseconds.
+    /// Pages by the longest response time of a miss ([`Miss`]), in microseconds.
     Slow,
-    /// Number of bytes sent.
+    /// Pages by the number of bytes sent.
     Bytes,
 }
 
@@ -38,7 +38,7 @@ impl Ranking {
         }
     }
 
-    /// Returns the ranking with a name; `None` for other names.
+    /// Returns the ranking with the name `word`; `None` if no ranking has this name.
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|ranking| ranking.as_str() == word)
     }
@@ -57,7 +57,7 @@ pub struct RankedRequest<'a> {
     pub bytes: u64,
     /// Time at which the request finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Details of a miss; `None` for a hit, and for a request without cache and origin.
+    /// Details of a miss; `None` for a hit, and for a request that used neither a cache nor an origin.
     pub miss: Option<Miss>,
 }
 
@@ -72,7 +72,7 @@ pub struct Miss {
     pub took_us: u64,
 }
 
-/// Figures of a page in one ranking of a time slice, since the page entered the ranking.
+/// Statistics of a page in one ranking of a time slice, since the page entered the ranking.
 #[derive(Clone, Debug, Default)]
 struct Detail {
     requests: u64,
@@ -152,8 +152,8 @@ impl PageRankings {
         Self { now: Slice::new(now_ms), before: None }
     }
 
-    /// Adds a finished request to the rankings of the current time slice: to those by requests and bytes, and with a
-    /// [`Miss`], also to those by misses and duration.
+    /// Adds a finished request to rankings of the current time slice: to the rankings by requests and by bytes, and if
+    /// it was a [`Miss`], also to the rankings by misses and by slowness.
     pub fn note(&mut self, seen: &RankedRequest<'_>) {
         self.rotate(seen.at_ms);
         let [requests, misses, slow, bytes] = &mut self.now.rankings;
@@ -180,12 +180,14 @@ impl PageRankings {
     }
 }
 
-/// Page in a ranking, merged from all workers. Values other than `count` start at the page's entry into the ranking.
+/// Page in a ranking, merged from all workers. Values other than `count` cover only requests since the page entered the
+/// ranking.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageRow {
     /// URL of the page: scheme, host and request target.
     pub url: Vec<u8>,
-    /// Value by which the page is ranked: requests, microseconds or bytes.
+    /// Value by which the page is ranked: number of requests or of misses, longest response time in microseconds, or
+    /// number of bytes.
     pub count: u64,
     /// Maximum amount by which `count` may be too high.
     pub overestimate: u64,
@@ -202,13 +204,13 @@ pub struct PageRow {
     /// Status of the last response that the ranking counted: of any sampled request, in the rankings by misses and
     /// slowness only of misses.
     pub status: u16,
-    /// Time at which this response finished, in milliseconds since the epoch.
+    /// Time at which the response with [`Self::status`] finished, in milliseconds since the epoch.
     pub last_ms: u64,
     /// `$upstream_cache_status` of the last miss; empty without misses, or if the location does not cache.
     pub cache: &'static str,
     /// Reason of the last miss; empty without misses.
     pub reason: &'static str,
-    /// At most 8 reasons of misses with their numbers of requests, most frequent first.
+    /// Reasons of misses, at most 8 and the most frequent first, each with the number of requests that missed for it.
     pub reasons: Vec<(&'static str, u64)>,
 }
 

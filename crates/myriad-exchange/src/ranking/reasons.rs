@@ -85,7 +85,7 @@ pub const REASONS: &[(&str, &str)] = &[
     ("x-litespeed-cache-control", "X-LiteSpeed-Cache-Control does not allow storing the page."),
 ];
 
-/// Returns true if [`REASONS`] explains a word.
+/// Returns true if [`REASONS`] contains an explanation of `word`, a reason of a cache miss.
 pub(crate) fn is_explained(word: &str) -> bool {
     REASONS.binary_search_by(|(known, _)| (*known).cmp(word)).is_ok()
 }

@@ -3,8 +3,8 @@
 
 use std::cell::Cell;
 
-/// Number of samples in a second before gaps begin. After it, on average one of [`MEAN`] requests is a sample, and the
-/// last gap may continue in the next second.
+/// Number of requests in a second that are all samples. Of the further requests in that second, on average one of
+/// [`MEAN`] is a sample; the last gap between two samples may extend into the next second.
 const EXACT: u32 = 64;
 /// Mean number of requests that a sample represents at high rates.
 const MEAN: u32 = 32;
@@ -55,7 +55,7 @@ impl Sampling {
         u64::from(stood_for)
     }
 
-    /// Returns the next number of xorshift64 (Marsaglia 2003).
+    /// Returns the next pseudo-random number of the generator xorshift64 (Marsaglia 2003).
     fn random(&self) -> u32 {
         let mut random = self.random.get();
         random ^= random << 13;

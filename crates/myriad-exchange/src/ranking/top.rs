@@ -7,14 +7,14 @@
 
 use std::collections::HashMap;
 
-/// Entry of a key in [`HeaviestKeys`].
+/// Weight and data of a key in the table [`HeaviestKeys`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RankedKey<D> {
     /// Sum of the key's weights, or their maximum if [`HeaviestKeys::raise`] is used.
     pub count: u64,
     /// Maximum amount by which `count` may be too high; 0 if it is exact.
     pub overestimate: u64,
-    /// Further data of the key, since it entered the table.
+    /// Data that the user of the table has gathered about the key since it entered the table.
     pub detail: D,
 }
 
@@ -27,7 +27,7 @@ pub struct HeaviestKeys<D> {
 }
 
 impl<D: Default> HeaviestKeys<D> {
-    /// Creates a table for `most` keys, at least one.
+    /// Creates a table with a capacity of `most` keys; 0 counts as 1.
     pub fn new(most: usize) -> Self {
         Self { capacity: most.max(1), entries: HashMap::default() }
     }
@@ -61,7 +61,7 @@ impl<D: Default> HeaviestKeys<D> {
         self.entries.insert(key.into(), place);
     }
 
-    /// Removes the lightest key if the table is full, and returns its weight; 0 if the table is not full.
+    /// Removes the lightest key if the table is full, and returns the weight of the removed key; otherwise returns 0.
     fn make_room(&mut self) -> u64 {
         if self.entries.len() < self.capacity {
             return 0;

@@ -25,7 +25,7 @@ pub fn refresh_page(url: &[u8]) -> Vec<u8> {
     page
 }
 
-/// Returns true if the request has a `User-Agent` that passes `test`.
+/// Returns true if the request has a `User-Agent` and `test` returns true for its value.
 pub fn agent_is(request: &Request, test: fn(&[u8]) -> bool) -> bool {
     request.received.head.known(Known::UserAgent).is_some_and(test)
 }

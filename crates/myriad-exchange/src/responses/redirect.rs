@@ -50,23 +50,23 @@ pub fn location(request: &Request, url: &[u8]) -> Vec<u8> {
     location
 }
 
-/// Returns the response for `msie_refresh`. If `url` is a path, the page contains it without scheme and host; the
-/// browser resolves it.
+/// Returns the response for `msie_refresh`: a page with status 200 that refreshes to `url`. A path is not extended by
+/// scheme and host, because the browser resolves it.
 fn refresh(url: &[u8]) -> ContentResponse {
     let mut answer = ContentResponse::new(200, ResponseBody::Full(Bytes::from(msie::refresh_page(url))));
     answer.media_type = Some(b"text/html"[..].into());
     answer
 }
 
-/// Redirects like [`redirect`], but an `error_page` for the status takes precedence, as in nginx; its response then
-/// gets the `Location`.
+/// Redirects like [`redirect`]. As in nginx, an `error_page` for the status takes precedence; the response of the error
+/// page then gets the field `Location`, unless it has one.
 pub fn redirect_or_page(exchange: &mut Exchange, status: u16, url: &[u8]) -> PhaseStep {
     let location = location(&exchange.request, url);
     page_or_redirect(exchange, status, url, location)
 }
 
 /// Redirects like [`redirect_or_page`] to a path on this server. `Location` is always the path, never an absolute URL,
-/// because behind a proxy the scheme and port of this server are not those of the site.
+/// because behind a proxy the scheme and port of this server may differ from the scheme and port that clients use.
 pub fn redirect_to_path(exchange: &mut Exchange, status: u16, path: &[u8]) -> PhaseStep {
     let location = path.iter().copied().filter(|byte| !byte.is_ascii_control()).collect();
     page_or_redirect(exchange, status, path, location)
@@ -80,8 +80,8 @@ fn page_or_redirect(exchange: &mut Exchange, status: u16, url: &[u8], location: 
     PhaseStep::Answer(redirect_with(&mut exchange.request, status, url, &location))
 }
 
-/// Redirects (301) to the same URI with a slash appended to its path, for a directory requested without it; the
-/// arguments remain. An `error_page` for 301 takes precedence.
+/// Redirects the client (301) from a directory's URI without a final slash to the URI with that slash, with unchanged
+/// arguments. An `error_page` for 301 takes precedence.
 pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     let request = &exchange.request;
     let mut url = Vec::with_capacity(request.route.uri.len() + request.route.args.len() + 2);
@@ -98,10 +98,10 @@ pub fn add_slash(exchange: &mut Exchange) -> PhaseStep {
     redirect_or_page(exchange, 301, &url)
 }
 
-/// Appends scheme, host and port for an absolute URL. The host is that of the request, with `server_name_in_redirect`
-/// the first `server_name`, or without a host the local address. The port is the local one (80 on a Unix socket), but
-/// for https reported by a trusted proxy that in `Host`; it is omitted if it is the default of the scheme or
-/// `port_in_redirect` is off.
+/// Appends scheme, host and port for an absolute URL. With `server_name_in_redirect`, the host is the first
+/// `server_name` if there is one; otherwise it is the host of the request, or the local address if the request has no
+/// host. The port is the local port (80 for a Unix socket); if a trusted proxy reports https, it is the port in `Host`,
+/// or 443 without one. The default port of the scheme is omitted, and any port if `port_in_redirect` is off.
 pub fn write_origin(request: &Request, out: &mut Vec<u8>) {
     let place = request.place();
     let name = &request.server().name;

@@ -10,7 +10,7 @@ use myriad_upstream::ResolverConfig;
 use rustls::ServerConfig;
 use rustls::server::ClientHello;
 
-/// All certificate issuers of a configuration.
+/// All certificate issuers (`acme_issuer`) of a configuration, with the data that the renewal tasks need.
 pub struct AcmePlan {
     /// Pending challenges, which certificate authorities validate.
     pub challenges: Arc<PendingChallenges>,
@@ -35,7 +35,7 @@ impl AcmePlan {
 
 /// OCSP response that must be fetched and refreshed.
 pub struct PlannedStaple {
-    /// OCSP request, and the place where the response is stored for handshakes.
+    /// OCSP request to send, and the memory in which handshakes find the response.
     pub staple: Arc<OcspStaple>,
     /// `resolver` of the server, with its timeout in milliseconds; `None` means the system's resolver.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,

@@ -15,14 +15,14 @@ pub struct CachePlace {
     pub zone_number: u16,
     /// `*_cache_key`: text that evaluates to the cache key.
     pub key: Template,
-    /// `*_cache_bypass`: conditions under which no stored page is used.
+    /// `*_cache_bypass`: if one of these conditions is true, the request is not answered with a stored page.
     pub bypass: Predicates,
     /// `*_cache_share`: conditions under which a GET, HEAD or POST request uses the cache although its method or
     /// `*_cache_bypass` excludes it; `*_no_cache` then does not apply to it.
     pub share: Predicates,
-    /// `*_no_cache`: conditions under which responses are not stored.
+    /// `*_no_cache`: if one of these conditions is true, the response is not stored.
     pub no_cache: Predicates,
-    /// Rules of `myriad-policy` for storing and serving pages.
+    /// Rules of the cache policy (`myriad-policy`): which responses are stored, and when stored pages are served.
     pub rules: CachePolicy,
     /// `*_cache_max_range_offset`, in bytes: a range that begins at this offset or later, or that counts from the end,
     /// is requested from the origin instead of fetching the page. `None` without a limit.
@@ -33,7 +33,8 @@ pub struct CachePlace {
     /// True if `*_cache_key` depends on the URI being processed (`$uri`), which in a subrequest differs from the URI
     /// that the client sent.
     pub uri_in_key: bool,
-    /// Identifies the settings of the page optimizer (`optimize`), except its budget; 0 if the optimizer is off.
+    /// Number that identifies the settings of the page optimizer (`optimize`), without its budget; 0 if the optimizer
+    /// is off.
     pub optimize: u64,
     /// `cache_no_vary_search`: true if keys omit the arguments that the origin's `No-Vary-Search` ignores.
     pub no_vary_search: bool,
@@ -43,15 +44,15 @@ pub struct CachePlace {
     /// True if a HEAD request uses the page of GET (`proxy_cache_convert_head`); always true for protocols without this
     /// directive.
     pub convert_head: bool,
-    /// `*_cache_purge` without a zone: purge requests to this location, and the clients that may send them. `None` if
-    /// the location has no such directive.
+    /// `*_cache_purge` without a zone: rules for purge requests to this location. `None` if the location has no such
+    /// directive.
     pub purge: Option<Box<PurgeRules>>,
     /// `*_cache_valid` with variables: for each rule, the text of its duration if that contains variables, otherwise
-    /// `None`. `None` as a whole if no rule contains variables.
+    /// `None`. The whole field is `None` if no rule contains variables.
     pub valid_texts: Option<Box<[Option<Template>]>>,
 }
 
-/// `*_cache_purge` for requests to a location.
+/// `*_cache_purge` without a zone: rules by which a request to the location is a purge.
 pub struct PurgeRules {
     /// Condition under which a request is a purge.
     pub when: PurgeWhen,
@@ -63,13 +64,13 @@ pub struct PurgeRules {
 
 /// Condition under which a request is a purge.
 pub enum PurgeWhen {
-    /// Requests with one of these methods.
+    /// Requests with one of these methods are purges.
     Methods(Arc<[Box<[u8]>]>),
-    /// Requests for which at least one text evaluates to neither empty nor `0`.
+    /// Requests are purges if at least one of these texts evaluates to neither an empty text nor `0`.
     Conditions(Predicates),
 }
 
-/// Cache zone that requests to a server may purge.
+/// Cache zone from which requests to a server may remove pages, with the rules for such purge requests.
 pub struct ServerPurge {
     /// Methods by which a request is a purge.
     pub methods: Arc<[Box<[u8]>]>,

@@ -6,7 +6,7 @@ use myriad_script::Template;
 
 use super::CachePlace;
 
-/// Caching of an origin's responses.
+/// Cache settings of a location for an origin's responses.
 pub enum Caches {
     /// No caching.
     None,

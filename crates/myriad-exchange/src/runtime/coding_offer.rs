@@ -26,12 +26,12 @@ pub struct CodingOffer {
     pub disable_msie6: bool,
 }
 
-/// Conditions under which a coding is used.
+/// Conditions under which a response is compressed with a content coding, and the compression level.
 #[derive(PartialEq)]
 pub struct OfferRules {
-    /// Media types that may be compressed.
+    /// Media types of the responses that may be compressed.
     pub types: TypeSet,
-    /// Minimum length of a body, in bytes.
+    /// Minimum length of a body that is compressed, in bytes.
     pub min_length: u64,
     /// Compression level of responses that are compressed while they are sent.
     pub level: u8,

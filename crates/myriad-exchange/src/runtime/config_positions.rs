@@ -3,7 +3,7 @@
 use myriad_conf::Span;
 use myriad_script::Template;
 
-/// Positions of runtime objects, by their numbers.
+/// Positions in the configuration of servers, locations and rewrite directives, by their numbers.
 #[derive(Default)]
 pub struct ConfigPositions {
     /// Labels of locations and other levels, by [`super::PlaceId`].
@@ -29,8 +29,8 @@ pub struct PlaceLabel {
 pub struct OriginLabel {
     /// Directive of the handler, such as `fastcgi_pass unix:/run/php.sock`.
     pub handler: String,
-    /// `*_cache_bypass`: each text, as written and compiled.
+    /// `*_cache_bypass`: each condition, as written in the configuration and compiled.
     pub bypass: Vec<(String, Template)>,
-    /// `*_no_cache`: each text, as written and compiled.
+    /// `*_no_cache`: each condition, as written in the configuration and compiled.
     pub no_cache: Vec<(String, Template)>,
 }

@@ -6,9 +6,9 @@ use myriad_script::Template;
 /// One `error_page` directive.
 #[derive(PartialEq)]
 pub struct ErrorPage {
-    /// Statuses for which the directive is used.
+    /// Statuses of the errors for which the directive is used.
     pub codes: Vec<u16>,
-    /// Status of the response (`=200`, `=` or unchanged).
+    /// Status of the response: a fixed status (`=200`), that of the error page (`=`), or that of the error.
     pub answer: ErrorPageCode,
     /// Location, URI or URL that provides the page.
     pub target: ErrorTarget,

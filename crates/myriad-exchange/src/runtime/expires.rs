@@ -10,9 +10,9 @@ pub enum ExpiresRule<T> {
     Epoch,
     /// `max`: `Expires` of 31 December 2037, and a `max-age` of ten years.
     Max,
-    /// `TIME`: seconds from now; a negative value also sends `no-cache`.
+    /// `TIME`: seconds from the time of the response; a negative value also sends `Cache-Control: no-cache`.
     Access(i64),
-    /// `modified TIME`: seconds from the last modification of the file; may be negative.
+    /// `modified TIME`: seconds from the last modification of the response; may be negative.
     Modified(i64),
     /// `@15h30m`: next occurrence of the time of day, in seconds since local midnight.
     Daily(u32),
@@ -21,7 +21,7 @@ pub enum ExpiresRule<T> {
     Variable {
         /// Text that contains the variable.
         text: T,
-        /// True if `modified` precedes it.
+        /// True if the argument `modified` precedes the variable.
         modified: bool,
     },
 }
@@ -42,7 +42,8 @@ impl<T> ExpiresRule<T> {
         }
     }
 
-    /// Returns true if the result may depend on the time of the last modification.
+    /// Returns true if the directive has the argument `modified`: the resulting header fields then depend on the time
+    /// of the last modification.
     pub fn reads_change(&self) -> bool {
         matches!(self, Self::Modified(_) | Self::Variable { modified: true, .. })
     }

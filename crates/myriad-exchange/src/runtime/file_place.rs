@@ -16,11 +16,11 @@ pub type MediaTypes = HashMap<Box<[u8]>, Box<[u8]>>;
 pub struct FilePlace {
     /// `root` without a final slash (empty for `/`), or `alias`: an absolute path, unless it begins with a variable.
     pub root: Template,
-    /// Way in which `root` or `alias` and the URI form a path.
+    /// Rule by which `root` or `alias` and the URI form a file path.
     pub rooting: Rooting,
     /// `index`: names of index files, in the order in which they are tried.
     pub index: Box<[Template]>,
-    /// `try_files`; `None` without it.
+    /// `try_files`: paths that are checked in order; `None` without the directive.
     pub try_files: Option<Box<TryFiles>>,
     /// `types`: media types by file extension.
     pub types: Arc<MediaTypes>,
@@ -28,11 +28,12 @@ pub struct FilePlace {
     pub default_type: Box<[u8]>,
     /// `etag`: true if responses with files get an entity tag.
     pub etag: bool,
-    /// `if_modified_since`: comparison of `If-Modified-Since` with the time of the last modification.
+    /// `if_modified_since`: the way in which the field `If-Modified-Since` is compared with the time of the last
+    /// modification.
     pub if_modified_since: myriad_policy::IfModifiedSince,
-    /// `max_ranges`; `usize::MAX` without a limit.
+    /// `max_ranges`: maximum number of ranges in a request that are served; `usize::MAX` without a limit.
     pub max_ranges: usize,
-    /// `disable_symlinks`; `None` if it is off.
+    /// `disable_symlinks`: restriction of symbolic links in paths of files; `None` if it is off.
     pub symlinks: Option<Box<Symlinks>>,
     /// Times for which metadata of files may be cached (`open_file_cache_valid`).
     pub validity: Validity,
@@ -50,7 +51,7 @@ pub struct Symlinks {
     pub from: Template,
 }
 
-/// Way in which `root` or `alias` and the URI form a path.
+/// Rule by which `root` or `alias` and the URI form a file path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rooting {
     /// `root` followed by the URI.
@@ -61,12 +62,12 @@ pub enum Rooting {
     Whole,
 }
 
-/// `try_files` of a location.
+/// Compiled `try_files` directive of a location.
 #[derive(PartialEq)]
 pub struct TryFiles {
-    /// Candidates in order: all parameters except the last.
+    /// Candidates in the order in which they are checked: all parameters of `try_files` except the last.
     pub candidates: Box<[Candidate]>,
-    /// Last parameter: action if no candidate exists.
+    /// Last parameter of `try_files`: action if no candidate exists.
     pub end: TryFilesEnd<Template>,
     /// True if `root` and `from=` of `disable_symlinks` are constant, and all candidates are paths that depend only on
     /// the URI, so that results may be cached by URI.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use myriad_script::Template;
 
-/// `cache_debug` and `cache_status`.
+/// Settings of `cache_debug` and `cache_status`: response fields about the decisions of the cache.
 #[derive(PartialEq)]
 pub struct DebugRules {
     /// `cache_debug on`: true if responses get header fields about the decisions of the cache.
@@ -13,8 +13,8 @@ pub struct DebugRules {
     pub status: Box<str>,
     /// `hits=off`: responses from the cache get no `Cache-Status`.
     pub without_hits: bool,
-    /// Networks to whose clients cache keys, zones and the origin's explanations are shown; `None` means the local
-    /// machine.
+    /// Networks of clients that may see cache keys, zones and the origin's explanations in responses; `None` means the
+    /// local machine.
     pub from: Option<Vec<super::Network>>,
     /// True if an `add_header` of the location sets `X-Cache`.
     pub has_x_cache: bool,
@@ -48,8 +48,8 @@ pub struct HeaderRules {
     pub trailers: Box<[AddField]>,
     /// `expires`: freshness lifetime of responses in browsers.
     pub expires: super::ExpiresRule<Template>,
-    /// True if an `add_header` sets `Cache-Control`, `Expires` or `Age`: the freshness lifetime then counts from the
-    /// time at which the response is sent.
+    /// True if an `add_header` sets `Cache-Control`, `Expires` or `Age`: the freshness lifetime in such a field starts
+    /// when the response is sent.
     pub sets_freshness: bool,
 }
 
@@ -62,8 +62,8 @@ pub struct AddField {
     pub value: Template,
     /// `always`: the field is added to responses of any status.
     pub always: bool,
-    /// `Some` if a later directive for the same name replaces this one: `Some(true)` for every response, `Some(false)`
-    /// only for responses that get fields without `always`.
+    /// `Some` if a later directive with the same field name replaces this directive: `Some(true)` for every response,
+    /// `Some(false)` only for responses that get fields without `always`.
     pub superseded: Option<bool>,
 }
 

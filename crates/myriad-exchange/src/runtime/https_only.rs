@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use myriad_tls::acme_client::CertificateSlot;
 
-/// `https_only` of a server.
+/// Settings of `https_only` of a server: clients are redirected to https.
 pub struct HttpsOnly {
     /// Port of the https URL with its colon; empty for port 443.
     pub port: Box<str>,

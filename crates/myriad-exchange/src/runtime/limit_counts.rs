@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub enum LimitDecision {
     /// The request or session was admitted without delay.
     Passed,
-    /// The request was delayed.
+    /// The request was admitted after a delay.
     Delayed,
     /// The request or session was rejected.
     Rejected,
@@ -24,12 +24,12 @@ pub enum LimitDecision {
 pub struct LimitCounts([AtomicU64; 5]);
 
 impl LimitCounts {
-    /// Counts a decision.
+    /// Adds 1 to the number of decisions of the kind `what`.
     pub fn add(&self, what: LimitDecision) {
         self.0[what as usize].fetch_add(1, Relaxed);
     }
 
-    /// Returns the number of decisions of a kind.
+    /// Returns the number of decisions of the kind `what`.
     pub fn of(&self, what: LimitDecision) -> u64 {
         self.0[what as usize].load(Relaxed)
     }

@@ -7,7 +7,7 @@ use myriad_script::ServerNames;
 
 use super::ServerId;
 
-/// Virtual servers of one address.
+/// Virtual servers for connections to one address and port.
 pub struct Hosts {
     /// Default server, for hosts that match no `server_name`.
     pub default: ServerId,
@@ -19,7 +19,7 @@ pub struct Hosts {
     pub http2: bool,
 }
 
-/// Virtual servers of one listening socket.
+/// Virtual servers for the connections that one listening socket accepts.
 #[derive(Default)]
 pub struct ListenerHosts {
     /// True if clients use TLS (`listen … ssl`).
@@ -50,14 +50,14 @@ impl ListenerHosts {
         &mut self.specific[at].1
     }
 
-    /// Returns the servers for a connection; `None` if its address has none. Asks the kernel for the local address only
-    /// if necessary.
+    /// Returns the servers for a connection; `None` if its address has none. The kernel is queried for the local
+    /// address only if necessary.
     pub fn hosts(&self, connection: &Connection) -> Option<&Hosts> {
         self.hosts_at(|| connection.local())
     }
 
     /// Returns the servers for the local address that `local` returns, which is called only if necessary; `None` if
-    /// there are none.
+    /// that address has none.
     pub fn hosts_at(&self, local: impl FnOnce() -> Option<SocketAddr>) -> Option<&Hosts> {
         if self.specific.is_empty() {
             return self.bound.as_ref();
@@ -67,7 +67,8 @@ impl ListenerHosts {
         specific.map(|(_, hosts)| hosts).or(self.bound.as_ref())
     }
 
-    /// Returns the default server of the socket's address or, without servers there, of the first specific address.
+    /// Returns the default server of the address to which the socket is bound; if that has no servers, the default
+    /// server of the first specific address. `None` if the listener has no servers.
     pub fn first(&self) -> Option<ServerId> {
         self.bound.as_ref().or(self.specific.first().map(|(_, hosts)| hosts)).map(|hosts| hosts.default)
     }

@@ -43,7 +43,7 @@ impl fmt::Display for MakeError {
 
 /// Request in the protocol of an origin, ready to be sent.
 pub struct ProtocolRequest {
-    /// Head, in the form of the protocol.
+    /// Protocol of the request, with its head in the form of this protocol.
     pub protocol: Protocol,
     /// Method of the request.
     pub method: Method,
@@ -76,18 +76,18 @@ pub trait OriginProtocol: Any + Send + Sync {
     /// Returns the origin for a target with variables. The error is a status for the client.
     fn upstream_target(&self, exchange: &mut Exchange, target: &Template) -> Result<UpstreamTarget, u16>;
 
-    /// Returns true if [`OriginProtocol::prepare`] has nothing to do, so that requests may use the shortcut.
+    /// Returns true if requests need no call of [`OriginProtocol::prepare`], so that they may use the shortcut.
     fn is_prepared(&self) -> bool {
         true
     }
 
-    /// Returns the supported methods if the protocol cannot send the method of the request, which gets status 405 then;
-    /// otherwise `None`.
+    /// Returns `None` if the protocol can send the method of the request. Otherwise returns the supported methods, and
+    /// the client gets status 405.
     fn refuses(&self, _: &Request) -> Option<MethodSet> {
         None
     }
 
-    /// Returns true if the protocol creates tunnels (CONNECT).
+    /// Returns true if the protocol creates tunnels for the method CONNECT (`tunnel_pass`).
     fn tunnels(&self) -> bool {
         false
     }
@@ -107,10 +107,11 @@ pub trait OriginProtocol: Any + Send + Sync {
         true
     }
 
-    /// Returns true if the configuration replaces a request field of the client.
+    /// Returns true if the configuration sets the request field `field` for the origin, so that the client's value is
+    /// not forwarded.
     fn replaces(&self, field: Known) -> bool;
 
-    /// Returns true if this request has fields that are not forwarded because its `Connection` lists them.
+    /// Returns true if this request has fields that are not forwarded because its field `Connection` lists their names.
     fn hides_nominated(&self, _: &Request) -> bool {
         false
     }
@@ -149,10 +150,11 @@ pub trait OriginProtocol: Any + Send + Sync {
     /// Rewrites the lines `Location`, `Refresh` and `Set-Cookie` of a response. Called only if it has such lines.
     fn rewrite(&self, _: &mut Exchange, _: &mut ContentResponse) {}
 
-    /// Adds header fields that the protocol does not transmit, such as the media type.
+    /// Adds header fields to the response that the protocol does not transmit, such as the media type.
     fn complete(&self, _: &mut Exchange, _: &mut ContentResponse) {}
 
-    /// Returns true if a text on the origin's error stream makes its response unusable (`fastcgi_catch_stderr`).
+    /// Returns true if this text, which the origin wrote to its error stream, makes the response unusable
+    /// (`fastcgi_catch_stderr`).
     fn invalidates(&self, _: &[u8]) -> bool {
         false
     }

@@ -9,8 +9,8 @@ pub struct AnswerRules {
     /// Fields not forwarded to the client, in lower case: `*_hide_header`, and fields that are meant only for this
     /// server.
     pub hide: Vec<Box<[u8]>>,
-    /// `*_pass_header`: fields forwarded although they are hidden by default, in lower case. Contains `date` with
-    /// `cache_rfc9111` and a cache.
+    /// `*_pass_header`: fields forwarded although they are hidden by default, in lower case. With `cache_rfc9111` and a
+    /// cache, `date` is one of them.
     pub pass: Vec<Box<[u8]>>,
     /// True if [`AnswerRules::pass`] contains `Server` or `Date`.
     pub passes_head: bool,
@@ -19,7 +19,8 @@ pub struct AnswerRules {
     pub passes_interim: bool,
     /// `*_intercept_errors`: true if `error_page` replaces error responses of the origin.
     pub intercept_errors: bool,
-    /// `*_force_ranges`: true if ranges are supported although the origin does not announce it.
+    /// `*_force_ranges`: true if range requests are served even if the origin's response does not announce support for
+    /// ranges.
     pub force_ranges: bool,
     /// `*_ignore_headers`: `X-Accel-*` fields of the origin's response that are not obeyed.
     pub ignore_accel: AcceleratorHeaders,
@@ -34,15 +35,16 @@ pub struct AheadRules {
     pub memory: u64,
     /// Maximum number of bytes buffered in a file (`*_max_temp_file_size`).
     pub file: u64,
-    /// `*_limit_rate`; `None` for a constant 0.
+    /// `*_limit_rate`: maximum rate at which a response is read from the origin, in bytes per second; `None` for a
+    /// constant 0 (no limit).
     pub limit_rate: Option<Template>,
 }
 
 /// Timeouts, retries and local address of requests to an origin.
 pub struct FetchRules {
-    /// `*_connect_timeout`, `*_send_timeout` and `*_read_timeout`.
+    /// Timeouts of requests to the origin: `*_connect_timeout`, `*_send_timeout` and `*_read_timeout`.
     pub timeouts: Timeouts,
-    /// `*_next_upstream` and related directives.
+    /// Conditions under which a failed request is sent to the next origin: `*_next_upstream` and related directives.
     pub next: NextUpstream,
     /// `*_bind`: local address of connections to the origin; `None` for any address.
     pub bind: Option<Template>,

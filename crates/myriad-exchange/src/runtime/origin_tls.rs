@@ -14,7 +14,7 @@ pub struct OriginTlsPlace {
     pub config: Arc<ClientConfig>,
     /// `proxy_ssl_verify`: verification of the origin's certificate; `None` if it is off.
     pub check: Option<Arc<dyn PeerVerifier>>,
-    /// `proxy_ssl_name`; `None` means the host of the URL.
+    /// `proxy_ssl_name`: name of the origin in the TLS handshake; `None` means the host of the URL.
     pub name: Option<Template>,
     /// `proxy_ssl_certificate` and its key, if their file names contain variables; otherwise `None`.
     pub certificate: Option<NamedPair>,
@@ -27,12 +27,12 @@ pub struct NamedPair {
     /// File name of the certificate. If it evaluates to an empty text, a connection to an origin uses no certificate; a
     /// handshake with a client fails.
     pub certificate: Template,
-    /// File name of the key.
+    /// File name of the private key.
     pub key: Template,
-    /// Cache of files that have been loaded.
+    /// Cache of the certificates and keys that have been loaded from files.
     pub files: Arc<NamedCertificates>,
-    /// True unless `ssl_prefer_server_ciphers` is on: the order preferred by the client selects among a server's
-    /// certificates.
+    /// True if the client's order of preference selects among the certificates of a server; false with
+    /// `ssl_prefer_server_ciphers on`.
     pub is_clients: bool,
 }
 

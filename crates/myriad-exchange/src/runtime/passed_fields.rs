@@ -6,8 +6,8 @@ use myriad_policy::Tags;
 use super::{Caches, OriginPlace};
 
 impl OriginPlace {
-    /// Returns true if a trailer is forwarded to the client. Cookies and fields that make sense only in a head are not;
-    /// [`Self::passes`] decides about others.
+    /// Returns true if the trailer `name` is forwarded to the client. Always false for cookies and for fields that make
+    /// sense only in a head; for other fields, the result is that of [`Self::passes`].
     pub fn passes_trailer(&self, known: Option<Known>, name: &[u8]) -> bool {
         let is_for_heads = matches!(
             known,
@@ -25,11 +25,11 @@ impl OriginPlace {
         !is_for_heads && self.passes(known, name, false)
     }
 
-    /// Returns true if a response field is forwarded to the client. `Content-Length` and fields of the connection or
-    /// the protocol never are; `Trailer` only if trailers are; cookies only if `own` is set, that is, if the response
-    /// is for this client only. nginx's `X-Accel-*` fields, `Date`, `Server`, fields that the protocol hides, fields in
-    /// `*_hide_header` and, with a cache, cache tags and LiteSpeed's cache fields are hidden unless `*_pass_header`
-    /// names them.
+    /// Returns true if a response field is forwarded to the client. False for `Content-Length` and for fields of the
+    /// connection or the protocol. `Trailer` is forwarded only if trailers are, and cookies only if `own` is set (the
+    /// response is for this client only). nginx's `X-Accel-*` fields, `Date`, `Server`, fields that the protocol hides,
+    /// fields in `*_hide_header` and, with a cache, cache tags and LiteSpeed's cache fields are hidden unless
+    /// `*_pass_header` names them.
     pub fn passes(&self, known: Option<Known>, name: &[u8], own: bool) -> bool {
         let listed = |list: &[Box<[u8]>]| list.iter().any(|listed| listed.eq_ignore_ascii_case(name));
         match known {

@@ -31,7 +31,7 @@ pub struct Place {
     pub connection: Arc<ConnectionRules>,
     /// Settings for serving files (`root`, `try_files`, `etag`, …).
     pub files: Arc<FilePlace>,
-    /// `error_page` and related directives.
+    /// Settings of `error_page` and `recursive_error_pages`.
     pub errors: Arc<ErrorRules>,
     /// Header fields added to responses.
     pub headers: Arc<HeaderRules>,
@@ -39,9 +39,9 @@ pub struct Place {
     pub filters: Filters<Exchange>,
     /// Content codings with which responses are compressed.
     pub offer: Arc<CodingOffer>,
-    /// Logs, counts and traces.
+    /// Settings for logs, counts and traces of the location's requests.
     pub logs: Arc<LogRules>,
-    /// Form of redirects.
+    /// Rules for the form of redirects (`absolute_redirect` and related directives).
     pub redirects: RedirectRules,
     /// Compiled settings of features, by type.
     pub features: PlaceFeatures,
@@ -51,7 +51,7 @@ pub struct Place {
 pub struct EntryRules {
     /// `internal`: only internal redirects and subrequests may enter.
     pub internal: bool,
-    /// `limit_except`; `None` without it.
+    /// `limit_except`: other settings for some methods; `None` without the directive.
     pub limit_except: Option<Box<LimitExcept>>,
     /// Access checks before the content handler; `None` if there are none.
     pub gate: Option<Arc<AccessGate>>,
@@ -74,20 +74,20 @@ pub struct UploadRules {
     pub max_body: u64,
     /// Size of the buffer in memory; names, maximum size and folder of files.
     pub body: BodyRules,
-    /// `client_body_timeout`, in milliseconds.
+    /// `client_body_timeout`: timeout for reading request bodies, in milliseconds.
     pub timeout_ms: u64,
 }
 
 /// Settings of a client's connection.
 #[derive(PartialEq)]
 pub struct ConnectionRules {
-    /// Timeouts of the connection.
+    /// Timeouts of the client's connection.
     pub timeouts: Timeouts,
-    /// `http2_chunk_size`: maximum size of HTTP/2 frames with body data, in bytes.
+    /// `http2_chunk_size`: maximum size of an HTTP/2 frame that contains body data, in bytes.
     pub frame: u32,
     /// Second argument of `keepalive_timeout`, in seconds; 0 if absent.
     pub keepalive_header_s: u32,
-    /// `keepalive_time` and `keepalive_disable`.
+    /// Rules for closing connections: `keepalive_time` and `keepalive_disable`.
     pub keepalive: KeepAliveRules,
     /// `chunked_transfer_encoding`: true if responses of unknown length are sent in chunks.
     pub chunked: bool,
@@ -95,7 +95,7 @@ pub struct ConnectionRules {
     pub rates: Option<Rates>,
 }
 
-/// `error_page` and related directives.
+/// Settings of `error_page` and `recursive_error_pages`.
 #[derive(PartialEq)]
 pub struct ErrorRules {
     /// All `error_page` directives, in the order of the configuration.
@@ -104,7 +104,7 @@ pub struct ErrorRules {
     pub recursive: bool,
 }
 
-/// Logs, counts and traces.
+/// Settings for logs, counts and traces of a location's requests.
 pub struct LogRules {
     /// `access_log`: access logs of the location.
     pub access: Vec<AccessLog>,
@@ -122,7 +122,7 @@ pub struct LogRules {
     pub counting: Option<Box<dyn Counting>>,
     /// Tracing of the location's requests by a feature; `None` without it.
     pub tracing: Option<Box<dyn Tracing>>,
-    /// `status_zone` of the location; `None` without it.
+    /// `status_zone` of the location: counters of its requests; `None` without the directive.
     pub traffic: Option<Arc<TrafficZone>>,
     /// Classification of clients, such as robots; `None` if it is off.
     pub classes: Option<Arc<dyn VisitorClasses>>,
@@ -139,17 +139,17 @@ pub struct BodyRules {
     pub naming: Naming,
     /// `client_body_temp_max_size`, in bytes; 0 without a limit.
     pub most_in_files: u64,
-    /// `client_body_temp_path`, or its default.
+    /// Folder for files with request bodies: `client_body_temp_path`, or its default.
     pub folder: TempFolder,
     /// True if `client_body_temp_path` is in the configuration. Otherwise files without names are created in the
     /// system's temporary folder.
     pub folder_is_written: bool,
 }
 
-/// `keepalive_time` and `keepalive_disable`.
+/// Rules by which connections are closed after a response: `keepalive_time` and `keepalive_disable`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeepAliveRules {
-    /// `keepalive_time`: age of a connection in milliseconds from which it is closed after the current response.
+    /// `keepalive_time`, in milliseconds: a connection of at least this age is closed after the current response.
     pub time_ms: u64,
     /// `keepalive_disable msie6`: true if HTTP/1 connections of old Internet Explorers are closed after the response to
     /// a POST, because they lose responses on reused connections.
@@ -214,7 +214,7 @@ pub struct LimitExcept {
     pub place: PlaceId,
 }
 
-/// `limit_rate` and `limit_rate_after`.
+/// Limit of the rate at which a response is sent: `limit_rate` and `limit_rate_after`.
 #[derive(PartialEq)]
 pub struct Rates {
     /// `limit_rate`: bytes per second; 0 means no limit.
@@ -223,7 +223,8 @@ pub struct Rates {
     pub after: Template,
 }
 
-/// Form of redirects.
+/// Rules for the form of redirects: `absolute_redirect`, `port_in_redirect`, `server_name_in_redirect`, `msie_refresh`;
+/// and `msie_padding`.
 #[derive(Clone, Copy)]
 pub struct RedirectRules {
     /// `absolute_redirect`: true if `Location` is an absolute URL.

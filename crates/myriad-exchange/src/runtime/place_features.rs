@@ -2,13 +2,13 @@
 
 use std::any::{Any, TypeId};
 
-/// Compiled settings of features for a location, by type; most locations have few. If a module of a lower layer uses
-/// them, they are stored as a trait object of that module, such as `Box<dyn FolderHandler>`.
+/// Compiled settings of features for a location, by type; most locations have few. Settings that a module of a lower
+/// layer uses are stored as a trait object of that module, such as `Box<dyn FolderHandler>`.
 #[derive(Default)]
 pub struct PlaceFeatures(Vec<(TypeId, Box<dyn Any + Send + Sync>)>);
 
 impl PlaceFeatures {
-    /// Stores the compiled settings of a feature.
+    /// Stores the compiled settings of a feature, whose type identifies the feature.
     pub fn insert<T: Any + Send + Sync>(&mut self, compiled: T) {
         self.0.push((TypeId::of::<T>(), Box::new(compiled)));
     }
@@ -18,7 +18,7 @@ impl PlaceFeatures {
         self.0.shrink_to_fit();
     }
 
-    /// Removes and returns settings of type `T`, to be stored in a field of their own; `None` if there are none.
+    /// Removes and returns the settings of type `T`, which the caller stores elsewhere; `None` if there are none.
     pub fn take<T: Any>(&mut self) -> Option<T> {
         let at = self.0.iter().position(|(id, _)| *id == TypeId::of::<T>())?;
         let compiled: Box<dyn Any> = self.0.remove(at).1;

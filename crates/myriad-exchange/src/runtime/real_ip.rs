@@ -11,7 +11,7 @@ pub enum RealIpSource {
     ForwardedFor,
     /// PROXY protocol header of the connection.
     ProxyProtocol,
-    /// Header field with this name.
+    /// Header field with this name, other than `X-Forwarded-For`.
     Field(String),
 }
 
@@ -19,7 +19,7 @@ pub enum RealIpSource {
 pub struct RealIp {
     /// `set_real_ip_from`: networks of proxies that are trusted to report the client's address.
     pub from: Vec<Network>,
-    /// Part of the request with the client's address.
+    /// `real_ip_header`: part of the request in which the proxy reports the client's address.
     pub source: RealIpSource,
     /// `real_ip_recursive`: addresses of trusted proxies in the list are skipped.
     pub recursive: bool,

@@ -2,10 +2,11 @@
 
 use myriad_http::Known;
 
-/// Parts of a request, besides the request line and `Host`, that the routing rules of the configuration read. Two
-/// requests to the same address whose request lines, `Host` and these parts are equal lead to the same page.
+/// Parts of a request, besides the request line and `Host`, that the routing rules of the configuration read. If two
+/// requests to the same address have equal request lines, `Host` fields and parts of this list, their routing has the
+/// same result.
 pub struct Shortcut {
-    /// Parts of the request that are read.
+    /// Parts of the request that the routing rules read, besides the request line and `Host`.
     pub parts: Vec<PartRead>,
 }
 
@@ -16,7 +17,7 @@ pub enum PartRead {
     Known(Known),
     /// Header field without a constant in [`myriad_http::Known`], by name.
     Other(Box<[u8]>),
-    /// `X-Forwarded-Proto`, and whether a trusted proxy sent it.
+    /// `X-Forwarded-Proto`, together with the information whether a trusted proxy sent the field.
     ForwardedScheme,
     /// `X-Forwarded-Host`, if a trusted proxy sent it.
     ForwardedHost,

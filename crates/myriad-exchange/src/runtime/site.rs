@@ -30,8 +30,8 @@ use crate::worker_caches::{RefreshBudget, Shortcuts, UriCache};
 use myriad_store::page::{PageZone, PurgePublisher};
 use parking_lot::Mutex;
 
-/// Maximum number of origins that a worker remembers for targets with variables. The least recently used are dropped,
-/// because clients may influence the values.
+/// Maximum number of origins that a worker stores for targets with variables. The number is limited because clients may
+/// influence the values; the least recently used origins are dropped.
 const ADDRESSES: u64 = 1024;
 
 /// Compiled configuration: everything that workers need to process requests.
@@ -71,7 +71,8 @@ pub struct Runtime {
     pub names: Option<HashMap<Box<str>, Arc<Variable>>>,
     /// Access log formats (`log_format`), indexed by the number in each access log.
     pub formats: Vec<LogFormat>,
-    /// Inputs of the routing rules; `None` if routing depends on more, so that no request may use the shortcut.
+    /// Parts of requests that the routing rules read; `None` if routing depends on anything else, so that no request
+    /// may use the shortcut (reuse of an earlier request's routing).
     pub shortcut: Option<Shortcut>,
     /// Cache zones, by name.
     pub zones: HashMap<String, Arc<PageZone>>,
@@ -105,7 +106,7 @@ pub struct Runtime {
     pub traffic_zones: Vec<Arc<TrafficZone>>,
 }
 
-/// Result of a server's TLS settings.
+/// Treatment of TLS handshakes for a server, as its settings determine it.
 pub enum ServerTls {
     /// No certificate is configured: TLS clients get the certificate of the default server.
     None,
@@ -117,9 +118,9 @@ pub enum ServerTls {
 
 /// Compiled `server` block.
 pub struct VirtualServer {
-    /// `ssl_*`, for clients without HTTP/2.
+    /// TLS settings (`ssl_*`) for clients that do not use HTTP/2.
     pub tls: ServerTls,
-    /// `ssl_*` with HTTP/2 among the offered protocols; `None` if the server accepts no TLS handshakes, or if neither
+    /// TLS configuration (`ssl_*`) that offers HTTP/2; `None` if the server accepts no TLS handshakes, or if neither
     /// the server nor any `listen` enables HTTP/2.
     pub tls_http2: Option<Arc<rustls::ServerConfig>>,
     /// `http2`: true if clients of the server may use HTTP/2.
@@ -129,13 +130,13 @@ pub struct VirtualServer {
     /// TLS configuration for QUIC; `None` if the server accepts no TLS handshakes, has no `listen ... quic`, or does
     /// not offer HTTP/3.
     pub tls_http3: Option<Arc<rustls::ServerConfig>>,
-    /// `ssl_verify_client`; `None` if it is off.
+    /// `ssl_verify_client`: verification of client certificates; `None` if it is off.
     pub clients: Option<Arc<ClientRules>>,
     /// All certificates of the server, if the file name of at least one contains variables; otherwise empty.
     pub named: Vec<NamedPair>,
-    /// `http2_max_concurrent_streams` and related limits.
+    /// Limits for HTTP/2 connections: `http2_max_concurrent_streams` and related directives.
     pub streams: Http2Limits,
-    /// `https_only`; `None` without it.
+    /// `https_only`: redirection of clients to https; `None` without the directive.
     pub https_only: Option<Box<HttpsOnly>>,
     /// Counters of the server's requests, named by `status_zone` or by its first `server_name`.
     pub traffic: Arc<TrafficZone>,
@@ -194,8 +195,8 @@ impl Runtime {
     }
 
     /// Returns the stream limits of the server that the client named in the TLS handshake, or of the default server;
-    /// `None` if a connection without TLS may not use HTTP/2, or if its address has no servers. Over TLS, the handshake
-    /// has negotiated the protocol already.
+    /// `None` if the address of the connection has no servers, or if the connection has no TLS and its server does not
+    /// permit HTTP/2. Over TLS, always returns limits: the handshake has already negotiated the protocol.
     pub fn http2(&self, connection: &Connection) -> Option<Http2Limits> {
         let hosts = self.hosts(connection)?;
         let meant = connection.tls().and_then(|facts| named(hosts, facts.server_name.as_deref()));
@@ -249,7 +250,8 @@ impl Runtime {
         self.groups.get(name).cloned()
     }
 
-    /// Returns the group of origins whose name equals a host, ignoring case; `None` if there is none.
+    /// Returns the group of origins whose name equals `host`, preferably in the same case, otherwise ignoring case;
+    /// `None` if there is none.
     pub fn upstream(&self, host: &str) -> Option<Arc<OriginGroup>> {
         let other =
             || self.groups.iter().find(|(name, _)| name.eq_ignore_ascii_case(host)).map(|(_, group)| group);
@@ -275,13 +277,13 @@ pub struct Generation {
     pub runtime: Arc<Runtime>,
     /// Engine that runs the phases of subrequests.
     pub engine: &'static dyn Engine,
-    /// State of the worker thread.
+    /// State of the worker thread that uses the configuration; it survives reloads.
     pub worker: Rc<WorkerState>,
-    /// Routing results of earlier requests.
+    /// Routing results of earlier requests of this worker, which similar requests reuse.
     pub shortcuts: Shortcuts,
     /// Budget for refreshing pages in the background before they expire.
     pub refresh_budget: RefreshBudget,
-    /// Locations and results of `try_files` by URI.
+    /// Cache of this worker, by URI: matching locations, and results of `try_files`.
     pub memo: UriCache,
     /// Connections with origins for reuse: idle ones of HTTP/1 and memcached, and all of HTTP/2.
     pub pool: HttpPool,

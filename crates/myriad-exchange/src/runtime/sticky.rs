@@ -16,13 +16,13 @@ pub enum StickyPlace {
     Learn(StickyLearnPlace),
 }
 
-/// Settings of `sticky learn`.
+/// Settings of `sticky learn`: session persistence by sessions that origins create.
 pub struct StickyLearnPlace {
     /// `create=`: texts evaluated for a response. The first that is not empty identifies the new session.
     pub create: Box<[Template]>,
     /// `lookup=`: texts evaluated for a request. The first that is not empty identifies its session.
     pub lookup: Box<[Template]>,
-    /// Sessions that have been learned.
+    /// Sessions learned from responses, each with its origin.
     pub sessions: Arc<Sessions>,
     /// `timeout=`: time after which an unused session is forgotten, in milliseconds.
     pub timeout_ms: u64,
@@ -30,11 +30,12 @@ pub struct StickyLearnPlace {
     pub at_head: bool,
 }
 
-/// Settings of `sticky cookie`.
+/// Settings of `sticky cookie`: session persistence by a cookie that this server sets.
 pub struct StickyCookiePlace {
     /// Name of the cookie.
     pub name: Box<str>,
-    /// `expires=`; `None` for a cookie that ends with the browser session.
+    /// `expires=`: time after which the browser deletes the cookie; `None` if it deletes the cookie at the end of its
+    /// session.
     pub expires: Option<StickyExpiry>,
     /// `domain=`: domain of the cookie; `None` without it.
     pub domain: Option<Template>,

@@ -4,7 +4,8 @@ use std::net::IpAddr;
 
 use super::Network;
 
-/// `forwarded_scheme_from` and `forwarded_host_from`.
+/// Networks of proxies that are trusted to report the scheme (`forwarded_scheme_from`) and the host
+/// (`forwarded_host_from`) of requests.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TrustedForwarders {
     /// Networks of proxies whose `X-Forwarded-Proto` determines the scheme of requests.

@@ -6,7 +6,7 @@ use super::origin_group::OriginGroup;
 
 /// Origin of a request whose target contains variables.
 pub enum UpstreamTarget {
-    /// Group of origins, or an address.
+    /// Group of origins (`upstream`), or a single address, which needs no resolution.
     Group(Arc<OriginGroup>),
     /// Host name, which must be resolved first.
     Name {
@@ -24,6 +24,6 @@ pub enum UpstreamTarget {
 pub struct ResolverPlace {
     /// Index in [`super::Runtime::resolvers`].
     pub index: usize,
-    /// `resolver_timeout`, in milliseconds.
+    /// `resolver_timeout`: maximum time for resolving a name, in milliseconds.
     pub timeout_ms: u64,
 }

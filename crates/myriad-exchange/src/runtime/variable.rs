@@ -15,7 +15,7 @@ const DATE_FORMAT: &[u8] = b"%A, %d-%b-%Y %H:%M:%S %Z";
 pub struct VariableRow<R> {
     /// Name without `$`. If it ends with `_`, the row defines all variables with this prefix.
     pub name: &'static str,
-    /// nginx module, as named in its manual.
+    /// Name of the nginx module that defines the variable, as in nginx's manual.
     pub module: &'static str,
     /// Compatibility with nginx: same, different, additional or not supported.
     pub status: DirectiveStatus,
@@ -23,7 +23,7 @@ pub struct VariableRow<R> {
     pub reads: &'static [Reads],
     /// Function that returns the value.
     pub value: RowValue<R>,
-    /// Action of `set`; `None` if the variable cannot be set.
+    /// Function by which `set` changes the variable; `None` if `set` cannot change it.
     pub assign: Option<fn(&mut R, &[u8])>,
     /// True if the configuration may define a variable of the same name, which then takes precedence.
     pub yields: bool,
@@ -32,16 +32,16 @@ pub struct VariableRow<R> {
     pub plain: bool,
 }
 
-/// Input of a variable's value.
+/// Data on which the value of a variable depends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reads {
-    /// Configuration and machine; the same for every request.
+    /// Configuration and machine: the value is the same for every request.
     Site,
     /// Request line and host, and the server and location that follow from them.
     RequestLine,
-    /// Scheme of the listener, or reported by a trusted proxy.
+    /// Scheme of the request: that of the listener, or the scheme that a trusted proxy reports.
     Scheme,
-    /// URI, completely.
+    /// Complete URI: requests with different URIs have different values.
     Uri,
     /// Part of the URI; requests with different URIs may have the same value.
     UriPart,
@@ -51,11 +51,12 @@ pub enum Reads {
     Files,
     /// Header field of the request: the value of the variable is that of the field.
     Field(Known),
-    /// Header field of the request, named by the variable: the value of the variable is that of the field.
+    /// Header field of the request whose name is part of the variable's name: the value of the variable is that of the
+    /// field.
     NamedField,
-    /// Header field of the request, from which the value is derived.
+    /// Header field of the request, from which the value of the variable is computed.
     FromField(Known),
-    /// Cookie, named by the variable.
+    /// Cookie whose name is part of the variable's name.
     NamedCookie,
     /// User name in `Authorization`.
     User,
@@ -115,7 +116,7 @@ pub struct NamedValue<R> {
 /// Parsed rest of a variable's name, after the row's prefix.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameSuffix {
-    /// Nothing: the row defines a single variable.
+    /// No suffix: the row defines a single variable.
     Nothing,
     /// Name of a request field.
     Field(FieldRead),
@@ -172,7 +173,8 @@ impl<R> VariableRow<R> {
         Self { yields: true, ..self }
     }
 
-    /// Declares that logs need not escape the value: it is a number, an address or a date.
+    /// Declares that logs need not escape the value, because it cannot contain special characters: it is a number, an
+    /// address or a date.
     #[must_use]
     pub const fn plain(self) -> Self {
         Self { plain: true, ..self }
@@ -261,7 +263,7 @@ impl<R> VariableRef<R> {
         self.row.reads.contains(&what)
     }
 
-    /// Returns true if the value depends on no other inputs than `these`.
+    /// Returns true if all inputs of the value are in `these`.
     pub fn reads_only(&self, these: &[Reads]) -> bool {
         self.row.reads.iter().all(|read| these.contains(read))
     }

@@ -6,8 +6,8 @@ use super::execution::note;
 use crate::access_log;
 use crate::exchange::{Exchange, SubrequestStart, pull_body};
 
-/// Maximum number of bytes read of the response, so that the connection to the origin can be reused. A longer response
-/// is aborted.
+/// Maximum number of bytes of the response that are read (and discarded), so that the connection to the origin can be
+/// reused. A longer response is aborted.
 const MAX_READ: u64 = 1 << 20;
 
 /// Runs a subrequest after the request `before` and discards its response. Writes one access log line for both, with
@@ -34,7 +34,7 @@ pub fn follow(
     }
 }
 
-/// Subrequest that writes the access log line when it ends or is cancelled.
+/// Subrequest that writes the access log line on drop, when it is finished or cancelled.
 struct FollowUpRequest {
     exchange: Box<Exchange>,
     /// Time at which the head of the preceding request was complete, in microseconds of the process clock.

@@ -10,7 +10,7 @@ use crate::exchange::{ContentResponse, Exchange, Request, pull_body};
 
 /// Response to a subrequest, with its exchange.
 pub struct SubrequestResponse {
-    /// Response of the content handler.
+    /// Response of the subrequest's content handler, before filters.
     pub response: ContentResponse,
     child: Child,
 }
@@ -21,12 +21,12 @@ impl SubrequestResponse {
         Self { response: answer, child }
     }
 
-    /// Returns the exchange of the subrequest, whose variables can be read.
+    /// Returns the exchange of the subrequest, from which its variables can be read.
     pub fn exchange(&mut self) -> &mut Exchange {
         &mut self.child.exchange
     }
 
-    /// Returns the state of the subrequest.
+    /// Returns the request of the subrequest, with its state.
     pub fn request(&self) -> &Request {
         &self.child.exchange.request
     }
@@ -38,7 +38,7 @@ impl SubrequestResponse {
         Box::pin(ChildBody::new(body, self.child))
     }
 
-    /// Returns the body of the content handler, without filters.
+    /// Returns the body as the content handler produced it, not processed by filters.
     pub fn into_plain_body(mut self) -> BoxBody {
         let body = std::mem::replace(&mut self.response.body, ResponseBody::None);
         Box::pin(ChildBody::new(pull_body(body), self.child))

@@ -15,9 +15,9 @@ pub const MAX_STATE: usize = 512;
 /// Contents of `traceparent`: the trace, and the span that is the parent of the receiver's span.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceParent {
-    /// Trace identifier.
+    /// Identifier of the trace to which the request belongs.
     pub trace: TraceId,
-    /// Span identifier.
+    /// Identifier of the sender's span, which is the parent of the receiver's span.
     pub span: SpanId,
     /// True if the sender records the trace (flag `sampled`).
     pub sampled: bool,
@@ -48,7 +48,7 @@ impl TraceParent {
         })
     }
 
-    /// Appends the `traceparent` of version 00.
+    /// Appends the value of `traceparent` in the format of version 00 to `out`.
     pub fn write(&self, out: &mut Vec<u8>) {
         out.extend_from_slice(b"00-");
         self.trace.write(out);
@@ -58,8 +58,9 @@ impl TraceParent {
     }
 }
 
-/// Joins the members in the given `tracestate` fields (section 3.3), omitting empty ones. Returns `None` if there are
-/// none, or if the result is invalid or longer than [`MAX_STATE`].
+/// Joins the members in the given `tracestate` fields (section 3.3), omitting empty ones. Returns `None` without
+/// members, if a member is invalid or its key occurs twice, if there are more than [`MAX_MEMBERS`], or if the result is
+/// longer than [`MAX_STATE`].
 pub fn trace_state<'a>(fields: impl Iterator<Item = &'a [u8]>) -> Option<Vec<u8>> {
     let members = fields.flat_map(|field| field.split(|byte| *byte == b',')).map(<[u8]>::trim_ascii);
     let mut state: Vec<u8> = Vec::new();

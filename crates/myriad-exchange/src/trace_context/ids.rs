@@ -9,7 +9,7 @@ pub struct TraceId([u8; 16]);
 pub struct SpanId([u8; 8]);
 
 impl TraceId {
-    /// Creates an identifier from two numbers; all zero, which is invalid, becomes one.
+    /// Creates an identifier from its high and low 64 bits. If both are 0, which is invalid, the identifier is 1.
     pub fn of(high: u64, low: u64) -> Self {
         let low = if high == 0 && low == 0 { 1 } else { low };
         Self((u128::from(high) << 64 | u128::from(low)).to_be_bytes())
@@ -20,19 +20,19 @@ impl TraceId {
         digits(text).map(Self)
     }
 
-    /// Returns the bytes.
+    /// Returns the 16 bytes of the identifier.
     pub fn bytes(&self) -> &[u8; 16] {
         &self.0
     }
 
-    /// Appends 32 hexadecimal digits.
+    /// Appends the identifier to `out` as 32 hexadecimal digits in lower case.
     pub fn write(&self, out: &mut Vec<u8>) {
         write_hex(&self.0, out);
     }
 }
 
 impl SpanId {
-    /// Creates an identifier from a number; zero, which is invalid, becomes one.
+    /// Creates an identifier from a number. For 0, which is invalid, the identifier is 1.
     pub fn of(number: u64) -> Self {
         Self(number.max(1).to_be_bytes())
     }
@@ -42,12 +42,12 @@ impl SpanId {
         digits(text).map(Self)
     }
 
-    /// Returns the bytes.
+    /// Returns the 8 bytes of the identifier.
     pub fn bytes(&self) -> &[u8; 8] {
         &self.0
     }
 
-    /// Appends 16 hexadecimal digits.
+    /// Appends the identifier to `out` as 16 hexadecimal digits in lower case.
     pub fn write(&self, out: &mut Vec<u8>) {
         write_hex(&self.0, out);
     }

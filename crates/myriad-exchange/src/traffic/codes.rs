@@ -38,7 +38,7 @@ impl CodeCounts {
         }
     }
 
-    /// Adds the counts to `sums`, by status.
+    /// Adds the number of responses with each status to `sums`.
     pub(super) fn read(&self, sums: &mut BTreeMap<u16, u64>) {
         let mut next = Some(self);
         while let Some(piece) = next {

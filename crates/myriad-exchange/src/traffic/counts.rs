@@ -12,12 +12,12 @@ use super::times::LastTimes;
 pub const MAX_BUCKETS: usize = 32;
 pub(super) const CACHE_STATUSES: usize = CacheStatus::ALL.len();
 
-/// Figures of a finished request or attempt, to be counted.
+/// Properties of a finished request, or of a finished attempt to contact an origin, to be counted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Sample {
     /// Status of the response; 0 if there was none.
     pub status: u16,
-    /// Cache status; `None` without a cache.
+    /// Cache status of the request; `None` if it used no cache.
     pub cache: Option<CacheStatus>,
     /// Size of the request, in bytes.
     pub in_bytes: u64,
@@ -25,7 +25,8 @@ pub struct Sample {
     pub out_bytes: u64,
     /// Time at which the request finished, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Duration of the request, in milliseconds; `None` for an attempt that was followed by another.
+    /// Duration of the request, in milliseconds; `None` for an attempt to contact an origin that was followed by
+    /// another attempt.
     pub request_ms: Option<u64>,
     /// Response time of the origin, in milliseconds; `None` if the key is not an origin, or if the time is unknown.
     pub response_ms: Option<u64>,
@@ -38,7 +39,7 @@ pub struct TrafficCounts {
     pub(super) requests: Counter,
     pub(super) in_bytes: Counter,
     pub(super) out_bytes: Counter,
-    /// Responses by the first digit of their status, 1 to 5.
+    /// Number of responses by the first digit of their status, from 1 to 5.
     pub(super) classes: [Counter; 5],
     pub(super) cache: [Counter; CACHE_STATUSES],
     /// Time at which the last request finished, in milliseconds since the epoch.
@@ -84,8 +85,8 @@ impl Durations {
 }
 
 impl TrafficCounts {
-    /// Creates counts of zero. `bounds` are those of the histograms, in milliseconds. Response times are only counted
-    /// for peers and origins.
+    /// Creates counts of zero. `bounds` are the upper bounds of the histograms, in milliseconds. Response times are
+    /// counted only if the key is a peer or an origin.
     pub(super) fn new(key: TrafficKey, bounds: &Arc<[u64]>) -> Self {
         let is_origin = matches!(key.kind(), TrafficKind::Peer | TrafficKind::Origin);
         Self {
@@ -101,7 +102,8 @@ impl TrafficCounts {
         }
     }
 
-    /// Returns the memory that the counts of a key use at most, in bytes, without overhead of tables and allocations.
+    /// Returns the maximum memory that the counts of a key use, in bytes, without the overhead of tables and
+    /// allocations.
     pub(super) fn weight(key: &[u8], bounds: &[u64]) -> u32 {
         // Calculated for a key of an origin, which has two `Durations`.
         let counters = size_of::<Self>() + size_of::<Durations>() + 2 * size_of_val(bounds);

@@ -73,7 +73,7 @@ pub struct TimeHistogram {
 }
 
 impl TimeHistogram {
-    /// Adds the durations counted by a worker.
+    /// Adds the counts of a worker's histogram to this histogram.
     pub(super) fn read(&mut self, stopwatch: &WorkerHistogram) {
         self.counts.resize(BUCKETS, 0);
         for (sum, count) in self.counts.iter_mut().zip(&stopwatch.counts) {

@@ -7,11 +7,11 @@ pub enum TrafficKind {
     Server,
     /// `vhost_traffic_status_filter_by_set_key`: the zone is the group, the name is the evaluated key.
     Filter,
-    /// Peer of an `upstream`, which is the zone.
+    /// Peer of an `upstream` block; the zone is the name of the block.
     Peer,
     /// Origin that belongs to no `upstream`.
     Origin,
-    /// Cache zone.
+    /// Cache zone, which is the name; the key has no zone.
     Cache,
 }
 
@@ -53,7 +53,7 @@ impl TrafficKey {
         &self.0[5..5 + self.zone_length()]
     }
 
-    /// Returns the name in the key.
+    /// Returns the name in the key, such as the name of a server or the address of a peer.
     pub fn name(&self) -> &[u8] {
         &self.0[5 + self.zone_length()..]
     }

@@ -39,7 +39,7 @@ impl NamedCounts {
         self.others.add(1);
     }
 
-    /// Adds the counts to `sums`, by name.
+    /// Adds the count of each name to `sums`; further names are counted under [`OTHERS`].
     pub(super) fn read(&self, sums: &mut BTreeMap<String, u64>) {
         for (name, count) in self.named.iter().map_while(OnceLock::get) {
             *sums.entry(String::from_utf8_lossy(name).into_owned()).or_default() += count.get();

@@ -2,28 +2,28 @@
 
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-/// Outcome of a request that was sent to a queue.
+/// Outcome of a request to an origin with a queue (`origin_queue`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueEnd {
-    /// Sent to the origin without waiting.
+    /// The request was sent to the origin without waiting.
     Passed,
-    /// Sent to the origin after waiting.
+    /// The request was sent to the origin after waiting.
     Waited,
-    /// Rejected after the maximum waiting time.
+    /// The request was rejected after the maximum waiting time.
     Late,
-    /// Rejected immediately, because the queue was full.
+    /// The request was rejected immediately, because the queue was full.
     Full,
-    /// Rejected to make room in the full queue for a request of a higher class.
+    /// The request was removed from the full queue and rejected, to make room for a request of a higher priority class.
     Displaced,
-    /// Removed, because the client disconnected.
+    /// The request was removed from the queue, because the client disconnected.
     Left,
 }
 
 /// Names of the [`QueueEnd`] variants, in order.
 pub const QUEUE_ENDS: [&str; 6] = ["passed", "waited", "late", "full", "displaced", "left"];
 
-/// Counts of a queue, shared by all workers. Unlike other counters, they may share a cache line between threads,
-/// because requests to origins are rare and expensive.
+/// Counts of a queue, shared by all workers. In contrast to other counters, several threads write them, because
+/// requests to origins are rare and expensive.
 #[derive(Debug, Default)]
 pub struct QueueCounts {
     waiting: AtomicU64,
@@ -31,7 +31,7 @@ pub struct QueueCounts {
     ends: [AtomicU64; QUEUE_ENDS.len()],
 }
 
-/// Counts of a queue at one moment.
+/// Counts of the requests in the queue of an origin at one moment.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct QueueSums {
     /// Name of the queue.
@@ -50,7 +50,8 @@ impl QueueCounts {
         self.ends[end as usize].fetch_add(1, Relaxed);
     }
 
-    /// Starts the wait of a request. It counts as [`QueueEnd::Left`] unless [`QueueWait::end`] sets another outcome.
+    /// Starts the wait of a request, until the returned value is dropped. The wait is counted as [`QueueEnd::Left`],
+    /// unless [`QueueWait::end`] sets another outcome.
     pub fn wait(&self) -> QueueWait<'_> {
         self.waiting.fetch_add(1, Relaxed);
         QueueWait { counts: self, since_us: myriad_net::clock::now_us(), end: QueueEnd::Left }
@@ -67,8 +68,8 @@ impl QueueCounts {
     }
 }
 
-/// Wait of a request in a queue. It ends, and is counted, when this value is dropped: as [`QueueEnd::Left`], unless
-/// [`Self::end`] has set another outcome.
+/// Wait of a request in a queue. Dropping this value finishes the wait and counts it as [`QueueEnd::Left`];
+/// [`Self::end`] finishes it with another outcome.
 #[derive(Debug)]
 pub struct QueueWait<'a> {
     counts: &'a QueueCounts,
@@ -77,7 +78,7 @@ pub struct QueueWait<'a> {
 }
 
 impl QueueWait<'_> {
-    /// Ends the wait and counts it with an outcome.
+    /// Finishes the wait and counts it with the outcome `end`.
     pub fn end(mut self, end: QueueEnd) {
         self.end = end;
     }

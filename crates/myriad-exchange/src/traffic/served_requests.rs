@@ -19,7 +19,7 @@ pub const CACHE_NAMES: [&str; CACHES] =
     ["miss", "bypass", "expired", "stale", "updating", "revalidated", "hit", "none"];
 pub(super) const CACHES: usize = CacheStatus::ALL.len() + 1;
 
-/// Finished request, to be counted.
+/// Properties of a finished request, by which it is counted.
 #[derive(Clone, Copy, Debug)]
 pub struct Served<'a> {
     /// HTTP version of the request.
@@ -63,7 +63,7 @@ pub struct ServedCounts {
     tls: TlsCounts,
 }
 
-/// Body bytes and times of the responses with one cache status, or of those without any.
+/// Body bytes and times of one worker's responses with one cache status, or of its responses without a cache status.
 #[derive(Debug, Default)]
 struct ByCache {
     bytes: Counter,
@@ -103,7 +103,7 @@ impl ServedCounts {
         &self.tls
     }
 
-    /// Adds the counts to `sums`.
+    /// Adds the counts of this worker to `sums`, the sums over all workers.
     pub(super) fn read(&self, sums: &mut ServedSums) {
         self.statuses.read(&mut sums.statuses);
         sums.discarded += self.discarded.get();
@@ -136,7 +136,7 @@ pub(super) struct ServedSums {
     pub origin_us: u64,
 }
 
-/// Body bytes and times of the responses with one cache status, or of those without any, over all workers.
+/// Body bytes and times of all workers' responses with one cache status, or of all responses without a cache status.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CacheSums {
     /// Number of body bytes sent.
@@ -148,7 +148,7 @@ pub struct CacheSums {
 }
 
 impl CacheSums {
-    /// Returns the number of responses.
+    /// Returns the number of the responses to which these sums refer.
     pub fn requests(&self) -> u64 {
         self.total.count()
     }

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use super::counts::TrafficCounts;
 use super::table::TrafficTable;
 
-/// Traffic counts by slot number. The configuration assigns a number to each key that is known in advance.
+/// Traffic counts by slot number, so that a worker needs no look-up by key. The configuration assigns a slot number to
+/// each key that is known in advance.
 #[derive(Debug, Default)]
 pub struct TrafficSlots(RefCell<Slots>);
 
@@ -17,8 +18,8 @@ struct Slots {
 }
 
 impl TrafficSlots {
-    /// Calls `add` with the counts of slot `number`. While the slot has none (before the first use, and after keys have
-    /// been removed from `board`), `find` looks up the counts there; if it returns `None`, `add` is not called.
+    /// Calls `add` with the counts of slot `number`. If the slot is empty (before its first use, and after keys have
+    /// been removed from `board`), first fills it with the result of `find`. If that is `None`, `add` is not called.
     pub fn with(
         &self,
         board: &TrafficTable,

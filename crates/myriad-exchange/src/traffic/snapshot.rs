@@ -18,13 +18,13 @@ pub struct TrafficSnapshot {
     pub began_ms: u64,
     /// Time at which the counters were read, in milliseconds since the epoch.
     pub at_ms: u64,
-    /// Connections, and totals of all requests.
+    /// Numbers of connections, requests, fetches and bytes, summed over all workers.
     pub total: Snapshot,
-    /// Connections and totals by worker.
+    /// Numbers of connections, requests, fetches and bytes of each worker, by worker number.
     pub workers: Vec<Snapshot>,
     /// Number of responses by status, sorted by status.
     pub statuses: Vec<(u16, u64)>,
-    /// Number of requests without a response.
+    /// Number of finished requests to which no response was sent.
     pub discarded: u64,
     /// Sum of the sizes of requests, in bytes.
     pub received: u64,
@@ -36,7 +36,7 @@ pub struct TrafficSnapshot {
     pub bots: Vec<(String, u64)>,
     /// Counts of TLS handshakes of all workers.
     pub tls: TlsSums,
-    /// Savings by caching and compression.
+    /// Bytes and origin time saved by caching and compression.
     pub saved: SavedSums,
     /// Traffic of servers, sorted by name.
     pub servers: Vec<ZoneSums>,
@@ -50,7 +50,7 @@ pub struct TrafficSnapshot {
     pub queues: Vec<QueueSums>,
 }
 
-/// Savings by caching and compression.
+/// Bytes and origin time saved by caching and compression, summed over all workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SavedSums {
     /// Number of body bytes sent from a cache instead of an origin.

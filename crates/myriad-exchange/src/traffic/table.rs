@@ -9,9 +9,9 @@ use parking_lot::Mutex;
 use super::counts::TrafficCounts;
 use super::key::TrafficKey;
 
-/// Number of keys that depend only on configurations from which each new one evicts unused ones, usually those that former
-/// configurations have left. Keys in the slots of a worker are not evicted, because its requests are counted there without
-/// a look-up.
+/// Number of keys of [`KeyClass::Fixed`] from which on each new key evicts unused keys, which usually belong to former
+/// configurations. A key in the slots of a worker is not evicted, because its requests are counted there without a
+/// look-up.
 const MAX_FIXED: usize = 16 * 1024;
 /// Maximum number of keys that are examined before a key is added, so that an addition takes constant time.
 const MAX_EXAMINED: usize = 16;
@@ -52,8 +52,8 @@ impl Default for TrafficTable {
 
 impl TrafficTable {
     /// Returns the counts of an encoded key ([`TrafficKey::write`]). Creates them if there are none, or if a reload has
-    /// changed `bounds`. Returns `None` if the limit of `shelf`, the class of the key, does not admit even this key.
-    /// `bounds` are those of the histograms, in milliseconds.
+    /// changed `bounds`. Returns `None` if the limit of `shelf`, the class of the key, is too low even for this key
+    /// alone. `bounds` are the upper bounds of the histograms, in milliseconds.
     pub fn find(&self, key: &[u8], shelf: KeyClass, bounds: &Arc<[u64]>) -> Option<Arc<TrafficCounts>> {
         let mut shelves = self.tables.lock();
         let (kept, weight) = match shelf {
@@ -113,7 +113,7 @@ impl TrafficTable {
         self.epoch.load(Relaxed)
     }
 
-    /// Returns the memory that all counts use at most, in bytes, and the number of keys.
+    /// Returns the maximum memory that all counts use, in bytes, and the number of keys.
     pub fn used(&self) -> (u64, u64) {
         let counts = self.all();
         let weight = |counts: &Arc<TrafficCounts>| {
@@ -123,7 +123,8 @@ impl TrafficTable {
     }
 }
 
-/// Evicts keys that no slot contains, the least recently looked up first, if there are [`MAX_FIXED`] keys.
+/// Evicts keys that no slot contains, the least recently looked up first, until there are fewer than [`MAX_FIXED`]
+/// keys. Examines at most [`MAX_EXAMINED`] keys.
 fn evict_unused(fixed: &mut Lru<Box<[u8]>, Arc<TrafficCounts>>) {
     for _ in 0..MAX_EXAMINED {
         if fixed.len() < MAX_FIXED {

@@ -25,7 +25,8 @@ impl Default for LastTimes {
 }
 
 impl LastTimes {
-    /// Stores a duration that ended at `at_ms` (milliseconds since the epoch), replacing the oldest.
+    /// Stores a duration that ended at `at_ms` (milliseconds since the epoch), replacing the oldest if [`LAST_TIMES`]
+    /// durations are stored.
     pub(super) fn add(&self, at_ms: u64, duration_ms: u64) {
         let word = at_ms << DURATION_BITS | duration_ms.min(LONGEST_MS);
         self.words[self.written.get() as usize % LAST_TIMES].store(word, Relaxed);

@@ -34,7 +34,7 @@ macro_rules! counts {
         }
 
         impl TlsSums {
-            /// Returns the sums over all workers.
+            /// Returns the sums of the counts of `workers`.
             pub(super) fn of<'a>(workers: impl IntoIterator<Item = &'a TlsCounts>) -> Self {
                 let mut sums = Self::default();
                 for worker in workers {
@@ -74,7 +74,8 @@ counts! {
 }
 
 impl TlsCounts {
-    /// Counts a result. Must be called only on the worker's thread.
+    /// Counts the result `end` of a TLS handshake or of the verification of a client certificate. Must be called only
+    /// on the worker's thread.
     pub(super) fn add(&self, end: TlsEnd) {
         match end {
             TlsEnd::Done { resumed } => {

@@ -14,7 +14,7 @@ use super::tls::{TlsCounts, TlsEnd, TlsSums};
 pub enum ZoneKind {
     /// Server, by `status_zone` or, without it, by its first `server_name`.
     Server,
-    /// Location with a `status_zone`.
+    /// Location with a `status_zone`, by the name of the zone.
     Location,
     /// Server of `stream` with a `status_zone`; its sessions count as requests.
     Stream,
@@ -70,7 +70,7 @@ impl TrafficZone {
         self.is_named.store(true, Relaxed);
     }
 
-    /// Counts the start of a request. Must be called only on the thread of worker `worker`.
+    /// Counts the start of a request that worker `worker` processes. Must be called only on the thread of that worker.
     pub fn begin(&self, worker: usize) {
         if let Some(lane) = self.lanes.get(worker) {
             lane.begun.add(1);
@@ -136,13 +136,13 @@ pub struct ZoneSums {
     pub processing: u64,
     /// Number of responses by status, sorted by status.
     pub statuses: Vec<(u16, u64)>,
-    /// Number of requests without a response.
+    /// Number of finished requests to which no response was sent.
     pub discarded: u64,
     /// Number of bytes received with finished requests.
     pub received: u64,
-    /// Number of bytes sent.
+    /// Number of bytes sent to clients for finished requests.
     pub sent: u64,
-    /// TLS handshakes; `None` if there were none.
+    /// Counts of TLS handshakes; `None` if none was counted.
     pub tls: Option<TlsSums>,
 }
 

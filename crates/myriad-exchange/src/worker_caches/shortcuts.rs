@@ -22,12 +22,12 @@ struct ShortcutSlot {
     route: ShortcutRoute,
 }
 
-/// Routing result of a request.
+/// Routing result of a request, which similar requests reuse.
 #[derive(Default)]
 pub struct ShortcutRoute {
-    /// Server that was selected.
+    /// Virtual server that the routing has selected.
     pub server: ServerId,
-    /// Location that was selected.
+    /// Location that the routing has selected.
     pub place: PlaceId,
     /// URI after rewrites.
     pub uri: Vec<u8>,
@@ -40,8 +40,8 @@ pub struct ShortcutRoute {
 }
 
 impl Shortcuts {
-    /// Returns the routing result for a request of which the rules read the bytes `read`; `None` if there is none or it
-    /// is not valid any more. `now_ms` is in milliseconds of the process clock.
+    /// Returns the routing result stored for the bytes `read`, which the routing rules read of a request; `None` if
+    /// there is none or it is no longer valid. `now_ms` is in milliseconds of the process clock.
     pub fn find(&self, read: &[u8], now_ms: u64) -> Option<Ref<'_, ShortcutRoute>> {
         let hash = self.hasher.hash_one(read);
         let slot = Ref::filter_map(self.table.borrow(), |table| table.find(hash));
@@ -53,7 +53,8 @@ impl Shortcuts {
     }
 
     /// Stores a routing result that is valid until `until_ms`, in milliseconds of the process clock; `now_ms` is the
-    /// current time. Does nothing if the table does not evict another result for it. `write` fills cleared buffers.
+    /// current time. Does nothing if the result's slot in the table is occupied by another result that is not evicted.
+    /// `write` fills the route, whose buffers are empty.
     pub fn store(&self, read: &[u8], now_ms: u64, until_ms: u64, write: impl FnOnce(&mut ShortcutRoute)) {
         let hash = self.hasher.hash_one(read);
         let mut table = self.table.borrow_mut();

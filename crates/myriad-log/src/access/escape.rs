@@ -6,8 +6,8 @@ use myriad_script::ValueForm;
 
 use crate::escape::is_unsafe;
 
-/// Appends an escaped value. Except with `none`, the result can end neither the log line nor the quotes around the
-/// value.
+/// Appends `value`, escaped by the rules of `escape`, to `out`. Except with `none`, the escaped value contains neither
+/// a line break nor an unescaped quotation mark.
 pub fn write_escaped(escape: LogEscape, value: &[u8], out: &mut Vec<u8>) {
     Escaped(escape).append(value, out);
 }
@@ -38,8 +38,8 @@ impl ValueForm for Escaped {
 }
 
 impl Escaped {
-    /// Returns true if the value needs no escaping. With `json`, false also for valid UTF-8 beyond ASCII, most of which
-    /// needs none.
+    /// Returns true if the value needs no escaping. With `json`, returns false also for values with valid UTF-8 beyond
+    /// ASCII, although most of these need none.
     fn is_plain(&self, value: &[u8]) -> bool {
         match self.0 {
             LogEscape::None => true,
@@ -57,8 +57,8 @@ impl Escaped {
     }
 }
 
-/// Returns true if `marks` marks any byte of a value. Tests eight bytes at a time; the last eight may overlap with
-/// those before.
+/// Returns true if `marks` marks any byte of a value. Tests eight bytes at a time; the last group of eight bytes may
+/// overlap with the group before.
 #[inline]
 fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
     let is_marked = |bytes: [u8; 8]| marks(u64::from_le_bytes(bytes)) != 0;
@@ -66,7 +66,8 @@ fn any(value: &[u8], marks: impl Fn(u64) -> u64) -> bool {
     is_marked(*last) || value.as_chunks().0.iter().any(|bytes| is_marked(*bytes))
 }
 
-/// Pads fewer than eight bytes to a word with spaces and repetitions of the bytes.
+/// Returns a word of eight bytes that contains each byte of a value shorter than eight bytes; the rest of the word is
+/// filled with spaces and repeated bytes.
 #[inline]
 fn padded(value: &[u8]) -> [u8; 8] {
     let mut word = [b' '; 8];
@@ -108,8 +109,8 @@ fn write_default(value: &[u8], out: &mut Vec<u8>) {
 }
 
 /// Appends a value as the content of a JSON string (RFC 8259 section 7). Characters that control terminals or the text
-/// direction are escaped, so that a JSON parser still returns the same text. Invalid UTF-8 becomes U+FFFD, because JSON
-/// is UTF-8.
+/// direction (except DEL, as in nginx) are escaped, so that a JSON parser still returns the same text. Invalid UTF-8
+/// becomes U+FFFD, because JSON is UTF-8.
 fn write_json(value: &[u8], out: &mut Vec<u8>) {
     for chunk in value.utf8_chunks() {
         for character in chunk.valid().chars() {

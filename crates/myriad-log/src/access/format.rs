@@ -5,11 +5,11 @@ use myriad_script::{Environment, EvalError, Frame, Template};
 
 use super::escape::Escaped;
 
-/// Compiled `log_format`.
+/// Compiled `log_format` directive: format of the lines of an access log.
 pub struct LogFormat {
     /// Name of the `log_format`.
     pub name: String,
-    /// Text of a line, with variables.
+    /// Text of a line, without the line break, with variables that are evaluated for each request.
     pub template: Template,
     /// Escaping of the values (`escape=`).
     pub escape: LogEscape,

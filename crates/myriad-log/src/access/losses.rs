@@ -9,10 +9,10 @@ use myriad_conf::settings::LogLevel;
 /// Maximum number of files with a separate entry per report. Losses of further files are added to the last entry.
 const MOST_FILES: usize = 32;
 
-/// Reason why lines were lost.
+/// Reason why access log lines were lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum LossReason {
-    /// A limit of queued bytes was reached; the number of bytes in the queue of the file.
+    /// A limit of queued bytes was reached; contains the number of bytes that were waiting in the queue of the file.
     QueueFull(usize),
     /// `write()` failed; contains the system error.
     WriteFailed(String),
@@ -20,11 +20,12 @@ enum LossReason {
     OpenFailed(String),
 }
 
-/// Lines lost for one file since the last report.
+/// Access log lines lost for one file since the last report, with the reason of the last loss.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Loss {
     path: PathBuf,
-    /// Number of lines lost for the file; in the last entry of a full report, also those of further files.
+    /// Number of lines lost for the file. In the last entry of a report with the maximum number of files, lost lines of
+    /// further files are included.
     pub lines: u64,
     why: LossReason,
 }
@@ -44,8 +45,8 @@ impl Loss {
         Self::of(LossReason::OpenFailed(system_error_text(error)))
     }
 
-    /// Returns the log level of the message, as in nginx. It is less severe if a file with variables in its path could
-    /// not be opened or written, because a client may have caused the failure.
+    /// Returns the log level of the message about this loss, as in nginx: `crit` if a file with variables in its path
+    /// could not be opened or written, because a client may have caused the failure; otherwise the more severe `alert`.
     pub(crate) fn level(&self) -> LogLevel {
         if matches!(self.why, LossReason::OpenFailed(_)) { LogLevel::Crit } else { LogLevel::Alert }
     }
@@ -97,15 +98,16 @@ impl fmt::Display for LineCount {
     }
 }
 
-/// Losses since the last report, with one entry per file; losses beyond `MOST_FILES` files are in the last entry.
+/// Lost lines since the last report, with one entry per file. If more than `MOST_FILES` files have losses, those of
+/// further files are added to the last entry.
 #[derive(Default)]
 pub(super) struct Losses {
     files: Vec<Loss>,
 }
 
 impl Losses {
-    /// Adds the number of complete lines in `bytes` to the losses of a file, or if the report already has
-    /// [`MOST_FILES`] other files, to those of the last one; `why` is the reason.
+    /// Adds the number of complete lines in `bytes` to the losses of the file at `path`, with the reason `why`. If the
+    /// report already contains [`MOST_FILES`] other files, adds it to the last entry instead.
     pub(super) fn add(&mut self, path: &Path, bytes: &[u8], why: Loss) {
         let lines = bytes.split(|&byte| byte == b'\n').count().saturating_sub(1) as u64;
         if lines == 0 {

@@ -1,4 +1,4 @@
-//! Logs whose path contains variables. They are opened for each line, or kept open by `open_log_file_cache`.
+//! Logs whose path contains variables. They are opened for each line, or remain open with `open_log_file_cache`.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -12,7 +12,7 @@ use crate::MODE;
 
 /// Cache of open log files whose paths contain variables (`open_log_file_cache`).
 pub(crate) struct OpenLogs {
-    /// Files by path. The maximum number is that of the `open_log_file_cache` of the log added last.
+    /// Files by path. The maximum number of files is `max=` of the log to which a file was added last.
     files: Lru<PathBuf, OpenLogFile>,
 }
 
@@ -23,7 +23,8 @@ impl Default for OpenLogs {
 }
 
 struct OpenLogFile {
-    /// Open file; `None` before the path has been used `min_uses` times, and once the path names another file.
+    /// Open file; `None` before the path has been used `min_uses` times, and after a check has shown that the path
+    /// names another file.
     file: Option<File>,
     /// Number of uses of the path since `first_ms`.
     uses: u64,
@@ -86,7 +87,7 @@ impl OpenLogs {
         self.files.set_max_weight(rules.max.max(1));
     }
 
-    /// Closes all files, because they may have been renamed.
+    /// Closes all files and forgets their uses, because the files may have been renamed.
     pub(crate) fn close(&mut self) {
         self.files.clear();
     }
@@ -99,7 +100,7 @@ fn open(path: &Path) -> io::Result<File> {
     OpenOptions::new().append(true).create(true).mode(MODE).custom_flags(nonblocking).open(path)
 }
 
-/// Returns true if the path still refers to the open file.
+/// Returns true if the path still refers to the open file; false if it refers to another file, or cannot be examined.
 fn is_same_file(file: &File, path: &Path) -> bool {
     match (file.metadata(), std::fs::metadata(path)) {
         (Ok(ours), Ok(there)) => (ours.dev(), ours.ino()) == (there.dev(), there.ino()),

@@ -18,11 +18,11 @@ pub struct AccessLog {
     pub format: usize,
     /// Destination of the lines.
     pub target: LogTarget,
-    /// `if=`: a request is logged only if its value is neither empty nor `0`, or cannot be evaluated; `None` to log
-    /// all.
+    /// `if=`: a request is logged only if the value of this text is neither empty nor `0`, or if the text cannot be
+    /// evaluated; `None` to log all requests.
     pub condition: Option<Predicates>,
-    /// `sample=1/N`: one of N requests with a status from 100 to 399 is logged, selected at random; `None` to log all.
-    /// Has no effect on other requests.
+    /// `sample=1/N`: a request with a status from 100 to 399 is logged with a probability of 1/N; contains N, `None` to
+    /// log all. Sampling does not affect other requests.
     pub sample: Option<u32>,
 }
 
@@ -60,7 +60,7 @@ pub enum LogTarget {
 pub struct LogBuffering {
     /// `buffer=`: size of the buffer in bytes.
     pub size: usize,
-    /// `flush=`: maximum age of a line in the buffer in milliseconds; `None` for no limit.
+    /// `flush=`: maximum time in milliseconds for which a line remains in the buffer; `None` for no limit.
     pub flush_ms: Option<u64>,
     /// `gzip=`: compression level of the written buffers, each of which becomes a gzip member; `None` for no
     /// compression.

@@ -22,10 +22,11 @@ use super::losses::{Loss, Losses};
 use super::open_files::OpenLogs;
 use crate::log_file::LogFile;
 
-/// Maximum number of threads that write access logs. A hanging disk blocks one of them per file.
+/// Maximum number of threads that write access logs. A disk that does not respond blocks one thread for each log file
+/// on it.
 const MOST_THREADS: usize = 4;
 
-/// Maximum numbers of queued bytes of access log lines. A batch for an empty queue is accepted regardless of them.
+/// Maximum numbers of queued bytes of access log lines. A batch for an empty queue is accepted even if it exceeds them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Bounds {
     /// Maximum number of bytes queued for one file.
@@ -87,7 +88,8 @@ impl Batch {
     }
 }
 
-/// Key of the queue to which a batch belongs.
+/// Key of the queue to which a batch belongs: one queue for each file, and one for all logs with variables in their
+/// path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 enum QueueKey {
     File(usize),
@@ -98,7 +100,7 @@ enum QueueKey {
 #[derive(Default)]
 struct WriteQueue {
     batches: VecDeque<Batch>,
-    /// Number of bytes in the batches of the queue.
+    /// Number of bytes of the lines in the queue, including those being written.
     bytes: usize,
     /// True while a thread writes batches of this queue. Only one thread at a time does, to preserve the order of
     /// lines.
@@ -110,29 +112,29 @@ struct State {
     queues: HashMap<QueueKey, WriteQueue>,
     /// Queues with batches that no thread has taken.
     ready: VecDeque<QueueKey>,
-    /// Number of bytes in all queues.
+    /// Number of bytes of the lines in all queues, including those being written.
     bytes: usize,
-    /// Number of threads that wait for a batch.
+    /// Number of threads that wait for a queue in `ready`.
     idle: usize,
     /// Number of running threads.
     threads: usize,
-    /// Set once the threads terminate after the last batch.
+    /// Set at shutdown: the threads terminate when no queue is ready.
     is_over: bool,
     losses: Losses,
 }
 
 struct Shared {
     state: Mutex<State>,
-    /// Signals a queue in `ready`, or the shutdown.
+    /// Wakes threads when a queue is added to `ready`, and at shutdown.
     wake: Condvar,
-    /// Signals that a queue has become empty.
+    /// Wakes waiters when all batches of a queue are written or lost.
     written: Condvar,
     open: Mutex<OpenLogs>,
     bounds: Bounds,
 }
 
-/// Threads that write the access logs of a process. They start on demand. After this is dropped, they write the queued
-/// lines and stop.
+/// Threads that write the access logs of a process. They start on demand. When this value is dropped, they write the
+/// queued lines and then terminate.
 pub struct LogThreads {
     shared: Arc<Shared>,
 }
@@ -180,8 +182,8 @@ impl LogThreads {
         }
     }
 
-    /// Wakes an idle thread, or starts one if fewer threads are idle than queues are ready and the maximum is not
-    /// reached.
+    /// Wakes an idle thread. Before that, starts a thread if there are fewer idle threads than ready queues, unless
+    /// [`MOST_THREADS`] are running.
     fn wake_or_start_thread(&self, state: &mut State) {
         if state.idle >= state.ready.len() || state.threads == MOST_THREADS {
             self.shared.wake.notify_one();
@@ -196,7 +198,8 @@ impl LogThreads {
         self.shared.wake.notify_one();
     }
 
-    /// Waits until all queued batches are written, for at most `most`. Returns true if they are.
+    /// Waits until all queued batches are written or lost, for at most `most`. Returns false if batches are still
+    /// queued then.
     pub fn wait_until_written(&self, most: Duration) -> bool {
         let end = Instant::now() + most;
         let mut state = self.shared.state.lock();
@@ -208,8 +211,8 @@ impl LogThreads {
         true
     }
 
-    /// Returns the losses since the last call, with one entry per file; beyond 32 files, the last entry includes the
-    /// others.
+    /// Returns the lost lines since the last call, with one entry per file. With more than 32 files, the last entry
+    /// also counts the lines of further files.
     pub fn losses(&self) -> Vec<Loss> {
         self.shared.state.lock().losses.take()
     }

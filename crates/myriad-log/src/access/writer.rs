@@ -18,7 +18,7 @@ pub struct LogWriter {
     buffers: RefCell<Vec<Option<Buffer>>>,
     /// Numbers of the files with non-empty buffers.
     filled: RefCell<Vec<usize>>,
-    /// Wakes `keep_flushing` when a buffer with a flush time gets its first line.
+    /// Wakes `keep_flushing` when the first line is added to an empty buffer with a flush time.
     flush_needed: Notify,
     /// Time in milliseconds that `keep_flushing` waits before its next flush: the shortest flush time of the buffers,
     /// at most [`LONGEST_WAIT_MS`].
@@ -41,7 +41,7 @@ const UNBUFFERED: LogBuffering = LogBuffering { size: 64 << 10, flush_ms: Some(1
 /// Time in milliseconds during which connections do not wait for their lines, after one has waited for too long.
 const SLOW_MS: u64 = 10_000;
 
-/// Maximum time that a stopping worker waits until its lines are written.
+/// Maximum time that a worker waits at shutdown until its access log lines are written.
 const AT_THE_END: Duration = Duration::from_secs(5);
 
 impl Default for LogWriter {
@@ -53,7 +53,7 @@ impl Default for LogWriter {
 struct Buffer {
     file: Arc<LogFile>,
     lines: Vec<u8>,
-    /// Time at which the buffer got its first line, in milliseconds since boot.
+    /// Time at which the oldest line in the buffer was added, in milliseconds since boot.
     since_ms: u64,
     rules: LogBuffering,
     /// True if the log has no `buffer=`, so that connections wait for its lines before they close.
@@ -80,8 +80,9 @@ impl LogWriter {
         &self.threads
     }
 
-    /// Adds a line to a log. `write` appends the line with its line break, or returns false to discard it. `path` is
-    /// the result of [`LogTarget::path`]; if it is `None`, a line for a target with variables is discarded.
+    /// Adds a line to a log. `write` appends the line with its line break to a buffer and returns true, or returns
+    /// false to discard it. `path` is the result of [`LogTarget::path`]; if it is `None`, a line for a target with
+    /// variables is discarded.
     pub fn line(&self, target: &LogTarget, path: Option<PathBuf>, write: impl FnOnce(&mut Vec<u8>) -> bool) {
         match target {
             LogTarget::File { file, buffer } => self.append_to_buffer(file, *buffer, write),
@@ -138,7 +139,7 @@ impl LogWriter {
         }
     }
 
-    /// Flushes the buffers when their flush time is over; never returns.
+    /// Passes the lines of each buffer to the threads when its flush time is over; never returns.
     pub async fn keep_flushing(&self) {
         loop {
             self.flush_needed.notified().await;
@@ -161,8 +162,8 @@ impl LogWriter {
         filled.filter_map(|buffer| buffer.rules.flush_ms).min()
     }
 
-    /// Passes the lines whose flush time is over, and those that connections wait for, to the threads; all lines if
-    /// `all` is true.
+    /// Passes lines to the threads: those of buffers whose flush time is over, and those for which connections wait;
+    /// all lines if `all` is true.
     pub fn flush(&self, all: bool) {
         self.write_for_waiters();
         let now = myriad_net::clock::monotonic_ms();
@@ -197,13 +198,13 @@ impl LogWriter {
         Some(receiver)
     }
 
-    /// Lets connections not wait for their lines for ten seconds, because the disk is slow.
+    /// Records that the disk is slow: for the next ten seconds, connections close without waiting for their lines.
     pub fn note_slow_disk(&self) {
         self.slow_until_ms.set(myriad_net::clock::monotonic_ms() + SLOW_MS);
     }
 
     /// Passes the lines of unbuffered logs to the threads if any connection waits for them. The lines of logs with
-    /// variables in their path are there already.
+    /// variables in their path were already passed.
     pub fn write_for_waiters(&self) {
         let waiters = self.waiters.take();
         if waiters.is_empty() {
@@ -229,7 +230,8 @@ impl LogWriter {
         self.threads.enqueue(Batch::Reopen);
     }
 
-    /// Writes all lines and waits until they are written, for at most five seconds. Returns true if they are.
+    /// Passes all lines to the threads and waits until they are written or lost, for at most five seconds. Returns
+    /// false if lines are still queued then.
     pub fn finish(&self) -> bool {
         self.flush(true);
         self.threads.wait_until_written(AT_THE_END)

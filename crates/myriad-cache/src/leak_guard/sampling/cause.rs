@@ -5,7 +5,7 @@ use myriad_policy::{Rendering, RequestInput, StableRendering};
 
 use super::probe::Prober;
 
-/// Input that changes a page.
+/// Input of a request that changes a page, with the response that shows it.
 pub(super) struct Cause {
     /// Cookie, header field or client address that changes the page.
     pub input: RequestInput,
@@ -14,7 +14,7 @@ pub(super) struct Cause {
 }
 
 /// Finds the input that makes the response to a request with `base` and `inputs` differ from `stable`, the response to
-/// a request with `base`. Returns `None` if no single input does so each time, or if a request fails.
+/// a request with `base`. Returns `None` if no single input causes a difference each time, or if a request fails.
 pub(super) async fn find_cause(
     prober: &Prober,
     stable: &StableRendering,

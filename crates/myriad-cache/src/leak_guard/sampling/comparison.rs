@@ -35,7 +35,7 @@ struct RunningComparison {
     zone: Arc<PageZone>,
     key: Box<[u8]>,
     result: ComparisonResult,
-    /// Inputs to which the result applies.
+    /// Inputs of the request (cookies, header fields) to which the result of the comparison applies.
     inputs: Vec<RequestInput>,
 }
 
@@ -69,10 +69,10 @@ impl Drop for RunningComparison {
 }
 
 impl PendingComparison {
-    /// Returns the comparison for the response to a request; `None` if the response can be shared without one, because
-    /// sampling is off, its page is not suspected, or earlier comparisons cover all inputs of the visitor. `selection`
-    /// is the secondary key under which the response would be stored. `is_shared_fetch` is true if the origin received
-    /// only fields that visitors share; no comparison is needed then.
+    /// Returns the comparison for the response to a request; `None` if the response can be shared without a comparison,
+    /// because sampling is off, its page is not suspected, or earlier comparisons cover all inputs of the visitor.
+    /// `selection` is the secondary key under which the response would be stored. `is_shared_fetch` is true if the
+    /// origin received only fields that visitors share; no comparison is needed then.
     pub(crate) fn of(
         request: &Request,
         cache: &CachePlace,
@@ -92,9 +92,9 @@ impl PendingComparison {
     }
 
     /// Starts the comparison with the response to `exchange`, unless another one is in progress for the page. `body` is
-    /// that of the response; `None` if it was too long for memory. Such a response, and one to a method other than GET,
-    /// is not compared: the result is [`ComparisonResult::Unknown`]. `valid_ms` is the validity of the response, in
-    /// milliseconds.
+    /// the body of the response; `None` if it was too long for memory. Such a response, and one to a method other than
+    /// GET, is not compared: the result is [`ComparisonResult::Unknown`]. `valid_ms` is the validity of the response,
+    /// in milliseconds.
     pub(crate) fn start(
         mut self,
         exchange: &Exchange,
@@ -149,18 +149,19 @@ pub(super) fn start_for_hit(
     comparison.spawn(running, exchange, cached);
 }
 
-/// Returns the inputs of the visitor that others lack, with those of the browser, without the address.
+/// Returns the inputs that requests of other visitors may lack: cookies, credentials, special fields that differ from
+/// those of the suspected page, and fields of the browser (such as `User-Agent`); without the client's address.
 fn all_inputs(request: &Request, suspected: &SuspectedPage) -> Vec<RequestInput> {
     let (mut base, mut inputs) = without_visitor(request.received.head.fields(), Some(&suspected.fields));
     inputs.extend(without_browser(&mut base));
     inputs
 }
 
-/// Response that a visitor got.
+/// Response that a visitor got: from the origin, or from the cache.
 enum VisitorResponse {
-    /// Response of the origin.
+    /// Response of the origin to the visitor's request.
     Fetched(Rendering),
-    /// Stored page. The visitor's request must be repeated.
+    /// Stored page. The visitor's request must be repeated to get the response of the origin to it.
     Hit(Page),
 }
 

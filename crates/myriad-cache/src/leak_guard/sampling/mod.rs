@@ -42,8 +42,9 @@ pub(crate) use comparison::PendingComparison;
 const SAMPLE_HITS: u32 = 64;
 
 /// Returns true if `leak_guard sample=` is on and the number of hits of a page, including the current hit, is one at
-/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`]. Also true at each
-/// hit of a page that may be suspected, because one visitor's inputs may be in one hit only. `key` is the page's cache key.
+/// which its verification is considered: the second and some after it, then two of each [`SAMPLE_HITS`]. Also true at
+/// each hit of a page that may be suspected, because the inputs of a visitor may occur in one hit only. `key` is the
+/// page's cache key.
 #[inline]
 pub(crate) fn is_due(cache: &CachePlace, key: &[u8], page: &Page) -> bool {
     is_due_by_hits(cache, page) || may_be_suspected(cache, key)

@@ -29,8 +29,8 @@ const MAX_ATTEMPTS: u32 = 12;
 /// Time between two attempts to start a check within the budget.
 const BUDGET_PAUSE: Duration = Duration::from_secs(5);
 
-/// Check of a page that waits for its delay and for the budget. Dropping it releases its place among the waiting
-/// checks.
+/// Check of a page that waits for its delay and for the budget. Dropping it removes the check from the number of
+/// waiting checks.
 struct WaitingCheck {
     zone: Arc<PageZone>,
     key: Box<[u8]>,
@@ -51,7 +51,7 @@ impl Drop for WaitingCheck {
 }
 
 /// Starts the check of the page that a request got, after the configured delay. The page is not checked if it is no
-/// longer fresh then, cannot be verified, or the budget is used up for about a minute.
+/// longer fresh then, if it cannot be verified, or if the budget remains used up for about a minute.
 pub(super) fn start(exchange: &Exchange, cached: CacheContext<'_>, rules: LeakSampling, cause: SampleCause) {
     let waiting = WaitingCheck {
         zone: Arc::clone(&cached.cache.zone),

@@ -30,21 +30,21 @@ use myriad_origin::group;
 
 /// Maximum time in which the body of a response must be complete.
 const MAX_TIME: Duration = Duration::from_mins(1);
-/// Time after which a page that contains the time in seconds has another text.
+/// Time after which a page that contains the current time, in seconds, has another text.
 const CLOCK_STEP: Duration = Duration::from_millis(1050);
 /// Value of the request field `X-Myriad-Probe`, which marks requests of verifications.
 const MARK: &[u8] = b"leak-guard";
 
-/// Reason why a page cannot be verified.
+/// Reason why sampled requests cannot verify a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Unverifiable {
     /// The responses to equal requests differ by more than noise.
     Unstable,
-    /// A request has no usable response.
+    /// A request got no usable response.
     NoResponse,
 }
 
-/// Sender of requests that resemble a request for a page.
+/// Sender of requests that verify a page: copies of a request for the page, with some inputs removed or changed.
 pub(super) struct Prober {
     exchange: Box<Exchange>,
     held: OwnedCacheContext,
@@ -74,9 +74,9 @@ impl Prober {
         self.held.get()
     }
 
-    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and these inputs, those
-    /// that identify the visitor first. If the address is hidden, `User-Agent`, language and the address are inputs,
-    /// too. Inputs that are in the cache key, or by which the page varies, remain in the fields.
+    /// Returns the fields of the request without its visitor's inputs ([`without_visitor`]), and the removed inputs;
+    /// inputs that identify the visitor come first. If the address is hidden, `User-Agent`, language and the address
+    /// are inputs, too. Inputs that are in the cache key, or by which the page varies, remain in the fields.
     pub(super) fn without_visitor(
         &self,
         reference: Option<&Fields>,

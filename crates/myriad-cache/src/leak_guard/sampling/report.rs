@@ -11,7 +11,7 @@ use myriad_exchange::exchange::Request;
 
 pub(super) use crate::leak_guard::findings::page_name;
 
-/// Input that changes a page.
+/// Input of a request that changes a page although it is not in the cache key, to be reported.
 pub(super) struct Dependence<'a> {
     /// Cookie, header field or client address that changes the page.
     pub input: &'a RequestInput,
@@ -97,7 +97,8 @@ fn describe(input: &RequestInput) -> String {
     }
 }
 
-/// Returns how the owner of the site can correct the dependence.
+/// Returns advice for the owner of the site: a text that describes the change by which the page no longer depends on
+/// the input.
 fn remedy(input: &RequestInput) -> String {
     let name = shortened(input.name());
     match input {

@@ -71,7 +71,7 @@ fn status(request: &Request, out: &mut Vec<u8>) -> bool {
 
 /// Appends the value of a sent header field, whose name is in `rest`. Returns false if the response does not have it.
 /// `Connection`, `Transfer-Encoding` and `Keep-Alive` are known only after the response was sent, so only log lines can
-/// read them.
+/// contain them.
 fn sent_field(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let sent = &request.outcome.sent;
     match rest.as_text() {

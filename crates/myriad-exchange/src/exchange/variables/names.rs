@@ -24,7 +24,7 @@ impl VariableNames {
         self.used
     }
 
-    /// Returns the variable for an id that this resolver has assigned.
+    /// Returns the variable with the identifier `id`, which must be one that this resolver has assigned.
     pub fn variable(&self, id: Builtin) -> &VariableRef<Request> {
         &self.used[id.0 as usize]
     }

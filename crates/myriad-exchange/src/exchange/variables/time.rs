@@ -50,8 +50,9 @@ fn wall_ms(request: &Request) -> u64 {
     myriad_net::clock::to_wall_ms(now_ms(request))
 }
 
-/// Returns the time that variables show, in milliseconds of the process clock, like nginx's cached clock: the end of a
-/// finished request, the current time for a request that has waited, otherwise its arrival.
+/// Returns the time that variables show, in milliseconds of the process clock, like nginx's cached clock: for a
+/// finished request the time of its end, for a request that has waited the current time, otherwise the time at which
+/// the request arrived.
 fn now_ms(request: &Request) -> u64 {
     match (request.outcome.finished_ms, request.outcome.waited) {
         (0, false) => request.received.at_ms,
@@ -60,8 +61,8 @@ fn now_ms(request: &Request) -> u64 {
     }
 }
 
-/// Last formatted time of a worker: its second since the Unix epoch, and the resulting text. Most requests within a
-/// second need the same text.
+/// Time that a worker formatted last: the time in seconds since the Unix epoch, and its text, which is reused for all
+/// requests within that second.
 type Latest<const N: usize> = Cell<(u64, [u8; N])>;
 
 thread_local! {
@@ -96,8 +97,8 @@ impl Request {
     }
 }
 
-/// Appends 32 hexadecimal digits that identify the client's request: a hash, seeded per process, of its connection, its
-/// number on the connection and its start time.
+/// Appends the value of `$request_id`: 32 hexadecimal digits that identify the client's request: a hash, seeded per
+/// process, of its connection, its number on the connection and its start time.
 fn request_id(request: &Request, out: &mut Vec<u8>) -> bool {
     use std::hash::{BuildHasher, RandomState};
     static SEEDS: std::sync::OnceLock<(RandomState, RandomState)> = std::sync::OnceLock::new();

@@ -5,7 +5,7 @@ use myriad_conf::registry::{DirectiveStatus, NOT_YET};
 use crate::exchange::Request;
 use crate::runtime::VariableRegistry;
 
-/// Variable of nginx or Myriad, as documented for users.
+/// Variable of nginx or Myriad, as the compatibility page shows it to users.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DocumentedVariable {
     /// Name without `$`; a name that ends with `_` represents all variables with this prefix.

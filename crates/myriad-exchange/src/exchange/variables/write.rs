@@ -34,14 +34,14 @@ pub fn thousandths(out: &mut Vec<u8>, ms: u64) -> bool {
     show(out, format_args!("{}.{:03}", ms / 1000, ms % 1000))
 }
 
-/// Appends a text. Returns false if it is missing or empty, which counts as no value.
+/// Appends `value` and returns true. Returns false if it is `None` or empty: the variable then has no value.
 pub fn text(out: &mut Vec<u8>, value: Option<String>) -> bool {
     let Some(value) = value.filter(|value| !value.is_empty()) else { return false };
     out.extend_from_slice(value.as_bytes());
     true
 }
 
-/// Appends several values with a separator between them.
+/// Appends all `values` to `out`, with `separator` between them.
 pub fn join<'a>(values: impl Iterator<Item = &'a [u8]>, separator: &[u8], out: &mut Vec<u8>) {
     for (index, value) in values.enumerate() {
         if index > 0 {
@@ -70,8 +70,8 @@ pub fn joined(lines: &[u8], name: &str, out: &mut Vec<u8>) -> bool {
     found
 }
 
-/// Borrows the value of a variable if there is at most one (`Some(None)` without a value); returns `None` for several
-/// values, which must be joined.
+/// Returns the only value, borrowed: `Some(Some(value))`, or `Some(None)` without a value. Returns `None` if there are
+/// several values, which must be joined into a buffer instead.
 pub fn single<'a>(mut values: impl Iterator<Item = &'a [u8]>) -> Borrowed<'a> {
     let first = values.next();
     if values.next().is_some() { None } else { Some(first) }

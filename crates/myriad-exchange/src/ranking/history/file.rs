@@ -19,7 +19,7 @@ const MAX_WRONG: usize = 8;
 pub enum HistoryError {
     /// The file has no valid head, or not the length of a history file.
     Head,
-    /// The file has this version of the format, which is not the supported one.
+    /// The file has this version of the format instead of the supported version.
     Version(u32),
     /// Too many records have a wrong checksum or time; the file is not used.
     Records(usize),
@@ -37,7 +37,7 @@ impl fmt::Display for HistoryError {
 
 impl std::error::Error for HistoryError {}
 
-/// Returns the length of a history file, in bytes. It is always the same.
+/// Returns the length of a history file, in bytes; all history files have the same length.
 pub fn file_bytes() -> u64 {
     offset(LENGTHS.len(), 0)
 }

@@ -2,12 +2,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-/// Size of a record in the file, in bytes.
+/// Size of a record in the history file, in bytes: start time, values and checksum, eight bytes each.
 pub const RECORD_BYTES: usize = 8 * (FIELDS + 2);
-/// Number of values in a record.
+/// Number of statistical values in a record, each of eight bytes.
 const FIELDS: usize = 25;
 
-/// Statistics of one step. Counts are of events within the step.
+/// Statistics of the server for one step of the history. Counts contain the events within the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Figures {
     /// Number of finished requests.
@@ -23,22 +23,22 @@ pub struct Figures {
     /// Number of responses with status 500 to 599.
     pub status_5xx: u64,
     /// Requests by cache status, in the order of [`CACHE_NAMES`](crate::traffic::CACHE_NAMES): miss, bypass, expired,
-    /// stale, updating, revalidated, hit, none. Those without a response count as none.
+    /// stale, updating, revalidated, hit, none. Requests without a response are counted as none.
     pub cache: [u64; 8],
     /// Quantiles 50%, 90% and 99% of the time from request head to first response byte, in microseconds; 0 without
     /// responses.
     pub first_byte_us: [u64; 3],
-    /// Quantiles 50% and 99% of the time to the first byte for requests with a cache status other than hit, stale and
-    /// updating, in microseconds; 0 without such requests.
+    /// Quantiles 50% and 99% of the time from request head to first response byte, for requests with a cache status
+    /// other than hit, stale and updating, in microseconds; 0 without such requests.
     pub miss_us: [u64; 2],
-    /// Maximum of the sampled numbers of open client connections.
+    /// Maximum number of open client connections among the samples of the step.
     pub connections: u64,
     /// Memory used by all zones at the last sample in the step, in bytes.
     pub memory_bytes: u64,
     /// Disk space used by all zones at the last sample in the step, in bytes.
     pub disk_bytes: u64,
-    /// Maximums of the sampled numbers of requests being processed by origins, not yet accepted by PHP pools, and
-    /// waiting in queues.
+    /// Maximum numbers of requests among the samples of the step, in this order: requests being processed by origins,
+    /// requests that PHP pools have not accepted yet, requests waiting in queues.
     pub load: [u64; 3],
 }
 
@@ -79,8 +79,8 @@ impl Figures {
     }
 
     /// Returns these statistics combined with those that a `later` process has recorded for the same step: counts are
-    /// added, quantiles are those of the process with more requests, `connections` and `load` the maximums, memory and
-    /// disk space those of the later process.
+    /// added; quantiles are taken from the process with more requests; `connections` and `load` are the maximums of
+    /// both; memory and disk space are taken from the later process.
     #[must_use]
     pub fn plus(&self, later: &Self) -> Self {
         let busier = if later.requests >= self.requests { later } else { self };
@@ -102,7 +102,7 @@ impl Figures {
     }
 }
 
-/// Statistics of one step, with its time.
+/// Statistics of one step of the history, with the start time of the step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryRecord {
     /// Start of the step, in milliseconds since the epoch; 0 for a position that was never written.

@@ -9,13 +9,13 @@ pub const LENGTHS: [(u64, usize); 3] = [(10_000, 360), (60_000, 1440), (600_000,
 /// Size of the history file's head, in bytes.
 pub const HEAD_BYTES: usize = 64;
 
-/// Returns the offset in the file of the record at a position of a ring.
+/// Returns the offset in the history file, in bytes, of the record at position `place` of ring `ring`.
 pub(super) fn offset(ring: usize, place: usize) -> u64 {
     let before: usize = LENGTHS[..ring].iter().map(|(_, number)| number).sum();
     (HEAD_BYTES + (before + place) * RECORD_BYTES) as u64
 }
 
-/// Statistics of the last two weeks.
+/// Statistics of the last two weeks, in three rings with steps of different length.
 #[derive(Clone, Debug)]
 pub struct History {
     pub(super) rings: [Vec<HistoryRecord>; 3],
@@ -23,12 +23,12 @@ pub struct History {
     before: [HistoryRecord; 3],
 }
 
-/// Record to be written to the history file.
+/// Encoded record, and the offset at which it must be written to the history file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HistoryWrite {
     /// Offset of the record from the start of the file.
     pub offset: u64,
-    /// Bytes of the record.
+    /// Encoded record ([`HistoryRecord::encode`]).
     pub bytes: [u8; RECORD_BYTES],
 }
 
@@ -47,8 +47,9 @@ impl History {
         now_ms - now_ms % LENGTHS[ring].0
     }
 
-    /// Replaces the statistics of this process for the step that starts at `at_ms`, in milliseconds since the epoch;
-    /// those of an earlier process for the same step are added. Returns the record to write to the file.
+    /// Sets the statistics of this process for the step that starts at `at_ms`, in milliseconds since the epoch,
+    /// replacing those of earlier calls. If an earlier process has recorded the same step, the sum of both is stored.
+    /// Returns the record to write to the file.
     pub fn set(&mut self, ring: usize, at_ms: u64, own: &Figures) -> HistoryWrite {
         let place = Self::position(ring, at_ms);
         if self.before[ring].at_ms != at_ms {
@@ -61,7 +62,8 @@ impl History {
         HistoryWrite { offset: offset(ring, place), bytes: record.encode() }
     }
 
-    /// Adds the statistics that this process has recorded before it could read the file. Returns the records to write.
+    /// Adds the statistics in `own`, which this process recorded before it could read the file. Returns the records to
+    /// write to the file.
     pub fn adopt(&mut self, own: &Self) -> Vec<HistoryWrite> {
         let mut written = Vec::new();
         for (ring, records) in own.rings.iter().enumerate() {
@@ -73,9 +75,9 @@ impl History {
         written
     }
 
-    /// Returns the start times and statistics of the complete steps of a ring between two times (milliseconds since the
-    /// epoch) in order, without the step of `to_ms`, at most the capacity of the ring. The statistics are `None`
-    /// for steps that were not recorded.
+    /// Returns the start time and the statistics of the steps of a ring that start at or after `from_ms` and are
+    /// complete at `to_ms` (both in milliseconds since the epoch), oldest first. If the ring cannot contain so many
+    /// steps, returns only the newest ones. The statistics of a step that was not recorded are `None`.
     pub fn steps(&self, ring: usize, from_ms: u64, to_ms: u64) -> Vec<(u64, Option<&Figures>)> {
         let (length, number) = LENGTHS[ring];
         let last = Self::step_of(ring, to_ms);
