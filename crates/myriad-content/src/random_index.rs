@@ -47,7 +47,7 @@ pub(crate) fn is_on(request: &Request) -> bool {
 /// Pending selection of a random file in a directory.
 pub(crate) struct RandomFile {
     pub(crate) folder: PathBuf,
-    /// Response for a directory without files.
+    /// Function that responds to the request if the directory contains no files.
     pub(crate) fallback: fn(&mut Exchange) -> PhaseStep,
 }
 

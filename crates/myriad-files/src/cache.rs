@@ -44,7 +44,7 @@ struct Shard {
     totals: Arc<CachedFileTotals>,
 }
 
-/// Validity of cache entries before they are checked again.
+/// Times for which cache entries are used before the path is checked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Validity {
     /// Validity of an existing path in milliseconds (`open_file_cache_valid`).
@@ -70,8 +70,8 @@ impl Validity {
     }
 }
 
-/// Cache of path states. New entries and [`Self::sweep`] limit it to 32768 paths, 64 MB of contents and 1024 open
-/// files. Evicted files that are being sent are not included.
+/// Cache of path states. It contains at most 32768 paths, 64 MB of contents and 1024 open files; the limits are
+/// enforced when an entry is added and by [`Self::sweep`]. Evicted files that are being sent are not counted.
 pub struct FileCache {
     shards: [Shard; SHARDS],
     open_per_shard: AtomicUsize,
@@ -162,14 +162,15 @@ impl FileCache {
         }
     }
 
-    /// Limits the number of open files to `most` in total, but at least one and at most 64 per shard. Evicted files
-    /// that are being sent stay open.
+    /// Limits the number of open files to `most` in total. Each shard may have the same share of them, at least 1 and
+    /// at most 64 files. Evicted files that are being sent stay open.
     pub fn keep_open(&self, most: usize) {
         self.open_per_shard.store((most / SHARDS).clamp(1, OPEN_PER_SHARD), Relaxed);
     }
 
-    /// Limits contents and encodings to a fraction of 64 MB; enforced by the next new entry of a shard or
-    /// [`Self::sweep`]. With 0, only the contents of files that are being sent stay in memory.
+    /// Limits contents and encodings to `numerator / denominator` of 64 MB (a denominator of 0 counts as 1). The limit
+    /// is enforced by the next new entry of a shard and by [`Self::sweep`]. With 0, only the contents of files that are
+    /// being sent stay in memory.
     pub fn keep_part(&self, numerator: usize, denominator: usize) {
         self.bytes_per_shard.store(BYTES_PER_SHARD * numerator / denominator.max(1), Relaxed);
     }
@@ -204,8 +205,8 @@ impl FileCache {
 }
 
 impl Shard {
-    /// Returns the entry of a path that was resolved in the same way; `None` if there is none, or no entry under the
-    /// path itself.
+    /// Returns the entry of `path` that was resolved by `walk`. Returns `None` if there is none, and if no entry of
+    /// `path` is stored under the path itself, for any resolution.
     fn cached_entry(&self, path: &[u8], walk: PathResolution) -> Option<Arc<PathEntry>> {
         let entries = self.entries.lock();
         let first = entries.get(path)?;

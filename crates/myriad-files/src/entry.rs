@@ -18,10 +18,10 @@ use rustix::fs::OFlags;
 
 use crate::system_error::SystemError;
 
-/// Maximum size in bytes of a file whose contents are cached. Of larger files, the descriptor is cached.
+/// Maximum size in bytes of a file to cache its contents. For larger files, the open descriptor is cached.
 const IN_MEMORY: u64 = 1 << 20;
 
-/// Type of a path.
+/// Type of the file at a path, or the reason why it cannot be accessed.
 pub enum PathKind {
     /// Regular file.
     File(Box<FileEntry>),
@@ -35,9 +35,9 @@ pub enum PathKind {
 
 /// State of a path at its last check.
 pub struct PathEntry {
-    /// Type of the path.
+    /// Type of the file at the path, or the reason why it cannot be accessed.
     pub kind: PathKind,
-    /// True if any execute permission is set.
+    /// True if the file has any execute permission (for owner, group or others).
     pub executable: bool,
     /// Time of the last check in milliseconds since the Unix epoch; 0 forces a check.
     pub(crate) checked_ms: AtomicU64,
@@ -74,7 +74,7 @@ impl FileIdentity {
     }
 }
 
-/// Regular file.
+/// Metadata of a regular file, and its contents or descriptor once loaded.
 pub struct FileEntry {
     /// Length of the file in bytes.
     pub length: u64,
@@ -156,7 +156,7 @@ impl FileIdentity {
 }
 
 impl PathEntry {
-    /// Creates an entry from the result of a `stat` at `now`.
+    /// Creates an entry from `metadata`, the result of a `stat` at `now` (milliseconds since the Unix epoch).
     pub(crate) fn of(metadata: io::Result<Metadata>, now: u64, held: &Arc<CachedFileTotals>) -> Self {
         let (checked_ms, used_ms) = (AtomicU64::new(now), AtomicU64::new(now));
         match metadata {
@@ -183,7 +183,8 @@ impl PathEntry {
         }
     }
 
-    /// Returns true if the path is unchanged, so that the entry with its contents and encodings remains valid.
+    /// Returns true if `metadata`, the result of a new `stat`, shows an unchanged path, so that the entry with its
+    /// contents and encodings remains valid. Errors are unchanged if they are equal.
     pub(crate) fn is_unchanged(&self, metadata: &io::Result<Metadata>) -> bool {
         match metadata {
             Ok(metadata) => self.identity == FileIdentity::of(metadata),
@@ -318,13 +319,14 @@ impl FileEntry {
         self.contents.get().is_some() || self.descriptor.get().is_some()
     }
 
-    /// Returns the encoded contents in a coding with their compression level; `None` if there are none.
+    /// Returns the contents encoded in `coding`, with their compression level; `None` if there are none.
     pub fn encoded(&self, coding: Coding) -> Option<(u8, Bytes)> {
         let encoded = self.encoded.lock();
         encoded[coding as usize].as_ref().map(|encoded| (encoded.level, encoded.bytes.clone()))
     }
 
-    /// Stores encoded contents, unless there are some with the same or a higher level.
+    /// Stores contents encoded in `coding` with the compression level `level`, unless contents in this coding with the
+    /// same or a higher level are stored.
     pub fn attach(&self, coding: Coding, level: u8, bytes: Bytes) {
         let mut encoded = self.encoded.lock();
         let slot = &mut encoded[coding as usize];
@@ -341,7 +343,7 @@ impl FileEntry {
         self.weight.bytes.load(Relaxed)
     }
 
-    /// Returns the number of open descriptors: 0 or 1.
+    /// Returns the number of descriptors that this entry has open: 0 or 1.
     pub(crate) fn open_files(&self) -> usize {
         self.weight.descriptors.load(Relaxed)
     }

@@ -11,19 +11,19 @@ use rustix::io::Errno;
 
 use crate::path::as_path;
 
-/// Symbolic links that are rejected.
+/// Rule for the symbolic links that are rejected when a path is resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LinkRule {
-    /// All links (`disable_symlinks on`).
+    /// All links are rejected (`disable_symlinks on`).
     Any,
-    /// Links whose owner differs from that of their target (`disable_symlinks if_not_owner`).
+    /// A link is rejected if its owner differs from the owner of its target (`disable_symlinks if_not_owner`).
     ForeignOwner,
 }
 
 /// Way in which a path is resolved to a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PathResolution {
-    /// By the kernel, which follows all links.
+    /// The kernel resolves the path and follows all links.
     Free,
     /// Component by component by the rule, after a trusted prefix of this length in bytes (`from=`), which must be a
     /// folder. If the path is not longer, all of it is trusted, and must be a folder.
@@ -214,8 +214,9 @@ fn open_no_link(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd>
     Ok(opened)
 }
 
-/// Opens a name, following links, and fails unless its owner is that of the opened file. Names that are not links are
-/// compared as well, because a check before the opening would be a race condition.
+/// Opens a name, following links. Fails with `ELOOP` if the owner of the name (for a link, of the link itself) differs
+/// from that of the opened file. Names that are not links are compared as well, because a check before the opening
+/// would be a race condition.
 fn open_own(at: &OwnedFd, name: &[u8], flags: OFlags) -> io::Result<OwnedFd> {
     let opened = File::from(openat(at, as_path(name), flags, Mode::empty())?);
     let named = statat(at, as_path(name), AtFlags::SYMLINK_NOFOLLOW)?;

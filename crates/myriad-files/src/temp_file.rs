@@ -24,7 +24,7 @@ pub struct TempFile(Arc<Inner>);
 struct Inner {
     file: File,
     name: Option<(PathBuf, Naming)>,
-    /// Share of this file in [`CHARGED`], in bytes.
+    /// Number of bytes charged for this file, which [`CHARGED`] includes.
     charged: AtomicU64,
 }
 
@@ -120,7 +120,7 @@ impl TempFile {
 /// Folder for temporary files (`client_body_temp_path`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TempFolder {
-    /// Path of the folder.
+    /// Path of the folder in which the files are created.
     pub path: PathBuf,
     /// Lengths of the subfolder names at each level, for files with names; the subfolder names are the last digits of
     /// the file number.

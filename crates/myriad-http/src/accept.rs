@@ -4,14 +4,14 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Coding {
-    /// No coding.
+    /// `identity`: the body is not encoded.
     #[default]
     Identity = 0,
     /// `gzip`, also called `x-gzip`.
     Gzip = 1,
-    /// `br`.
+    /// Brotli, named `br` in `Content-Encoding`.
     Brotli = 2,
-    /// `zstd`.
+    /// Zstandard, named `zstd` in `Content-Encoding`.
     Zstd = 3,
 }
 
@@ -85,15 +85,15 @@ impl AcceptEncoding {
         }
     }
 
-    /// Returns the qualities for a request without the field: only identity, as in nginx.
+    /// Returns the qualities for a request without `Accept-Encoding`: only identity is acceptable, as in nginx.
     pub const fn absent() -> Self {
         Self { quality: [1000, 0, 0, 0] }
     }
 
     /// Returns the quality of `coding` in thousandths; 0 means "not acceptable".
     ///
-    /// If the field exists, but neither names identity nor contains `*;q=0`, the quality of identity is 0.001: identity
-    /// is acceptable, but almost every other acceptable coding is preferred.
+    /// If `Accept-Encoding` exists, but neither names identity nor contains `*;q=0`, the quality of identity is 1
+    /// thousandth: identity is acceptable, but almost every other acceptable coding is preferred.
     pub fn quality(self, coding: Coding) -> u16 {
         self.quality[coding as usize]
     }
@@ -117,7 +117,7 @@ impl AcceptEncoding {
     }
 }
 
-/// Quality of identity, in thousandths, if it is acceptable but not named.
+/// Quality of identity, in thousandths, if `Accept-Encoding` permits identity without naming it.
 const IDENTITY_UNNAMED: u16 = 1;
 
 enum CodingSlot {

@@ -100,7 +100,7 @@ impl FullBody {
         Self(bytes.into())
     }
 
-    /// Returns the bytes that have not been read.
+    /// Returns the part of the body that has not been read yet.
     pub fn into_bytes(self) -> Bytes {
         self.0
     }

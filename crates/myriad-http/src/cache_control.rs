@@ -22,29 +22,29 @@ pub struct CacheControl {
     pub min_fresh: Option<u64>,
     /// `max-stale` of a request: maximum staleness that the client accepts; `u64::MAX` without an argument.
     pub max_stale: Option<u64>,
-    /// `no-cache` without field names or with an empty list of them.
+    /// True if `no-cache` is present without field names or with an empty list of them.
     pub no_cache: bool,
     /// Field names of `no-cache="…"`, in lower case.
     pub no_cache_fields: SmallVec<[Box<[u8]>; 1]>,
-    /// `no-store`.
+    /// True if `no-store` is present.
     pub no_store: bool,
-    /// `private` without field names or with an empty list of them.
+    /// True if `private` is present without field names or with an empty list of them.
     pub private: bool,
     /// Field names of `private="…"`, in lower case.
     pub private_fields: SmallVec<[Box<[u8]>; 1]>,
-    /// `public`.
+    /// True if `public` is present.
     pub public: bool,
-    /// `must-revalidate`.
+    /// True if `must-revalidate` is present.
     pub must_revalidate: bool,
-    /// `proxy-revalidate`.
+    /// True if `proxy-revalidate` is present.
     pub proxy_revalidate: bool,
-    /// `must-understand`.
+    /// True if `must-understand` is present.
     pub must_understand: bool,
-    /// `only-if-cached`.
+    /// True if `only-if-cached` is present.
     pub only_if_cached: bool,
-    /// `no-transform`.
+    /// True if `no-transform` is present.
     pub no_transform: bool,
-    /// `immutable` (RFC 8246).
+    /// True if `immutable` (RFC 8246) is present.
     pub immutable: bool,
 }
 

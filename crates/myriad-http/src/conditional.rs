@@ -7,7 +7,7 @@ use myriad_base::calendar::parse_http_date;
 pub struct EntityTag<'a> {
     /// True for a weak tag, `W/"…"`.
     pub weak: bool,
-    /// Text between the quotes.
+    /// Text of the entity tag between its quotes.
     pub opaque: &'a [u8],
 }
 

@@ -19,8 +19,8 @@ pub enum ParseError {
     Http09,
     /// The major version is 2 or higher (RFC 9110 §15.6.6).
     UnsupportedVersion,
-    /// The request line is longer than one of `large_client_header_buffers` and than `client_header_buffer_size` (RFC
-    /// 9110 §15.5.15).
+    /// The request line contains a space and exceeds the maximum length of a line: the size of one of
+    /// `large_client_header_buffers`, or `client_header_buffer_size` if that is larger (RFC 9110 §15.5.15).
     RequestLineTooLong,
     /// A line, the whole head, or the empty lines before a request line exceed their size limit
     /// ([`HeadLimits`](crate::h1::HeadLimits), from `large_client_header_buffers`), or a field name has more than
@@ -33,9 +33,9 @@ pub enum ParseError {
     ControlByte,
     /// A carriage return without a line feed after it (RFC 9112 §2.2).
     BareCarriageReturn,
-    /// The field name is not a token: for instance, it is empty, or has white space in it or before the colon (RFC 9112
-    /// §5.1); or it has an upper-case letter in HTTP/2 or HTTP/3. In HTTP/1 responses, only an empty name and white
-    /// space are errors.
+    /// The field name is not a token (RFC 9112 §5.1), for instance because it is empty or contains white space; or
+    /// white space precedes the colon; or the name has an upper-case letter in HTTP/2 or HTTP/3. In HTTP/1 responses,
+    /// only an empty name and white space are errors.
     InvalidFieldName,
     /// A field line of a request or trailer section has no colon (RFC 9112 §5). In responses, such lines are skipped.
     MissingColon,
@@ -61,7 +61,7 @@ pub enum ParseError {
     /// `Transfer-Encoding` lists known codings including `chunked`, but `chunked` is not the last: the length of the
     /// body cannot be determined (RFC 9112 §6.3).
     ChunkedNotLast,
-    /// `Transfer-Encoding` in an HTTP/1.0 request (RFC 9112 §6.1).
+    /// An HTTP/1.0 request has the field `Transfer-Encoding` (RFC 9112 §6.1).
     TransferEncodingInHttp10,
     /// A chunk does not start with a hexadecimal size below 2⁶³ (RFC 9112 §7.1).
     InvalidChunkSize,
@@ -103,7 +103,7 @@ impl ParseError {
         }
     }
 
-    /// Returns a description for the error log.
+    /// Returns a description of the error for the error log.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::InvalidMethod => "invalid method",

@@ -34,7 +34,7 @@ pub struct Fields {
 }
 
 impl Fields {
-    /// Maximum length of a field name in bytes.
+    /// Maximum length in bytes of the name of a header field.
     pub const MAX_NAME: usize = u16::MAX as usize;
 
     /// Creates an empty map without allocating.
@@ -178,9 +178,9 @@ impl Fields {
             .map(|entry| self.value_of(entry))
     }
 
-    /// Returns the values of the fields that the variable `$http_NAME` of nginx reads, in order. `name` is `NAME` with
-    /// hyphens for underscores; an underscore in a field name matches such a hyphen too. The case of letters is
-    /// ignored.
+    /// Returns the values of the fields that nginx's variable `$http_NAME` reads, in order. `name` is `NAME` with its
+    /// underscores replaced by hyphens. A hyphen in `name` matches a hyphen or an underscore in a field name; letter
+    /// case is ignored.
     pub fn variable_all<'a>(&'a self, name: &'a [u8]) -> impl Iterator<Item = &'a [u8]> + 'a {
         let same = |a: u8, b: u8| a.eq_ignore_ascii_case(&b) || (a == b'_' && b == b'-');
         self.entries
@@ -291,12 +291,13 @@ impl Fields {
         &self.bytes
     }
 
-    /// Returns the current numbers of entries and bytes, with which [`Fields::rewind`] removes everything added later.
+    /// Returns the current numbers of entries and of buffer bytes. [`Fields::rewind`] with these numbers removes
+    /// everything that was added afterwards.
     pub(crate) fn mark(&self) -> (usize, usize) {
         (self.entries.len(), self.bytes.len())
     }
 
-    /// Removes all fields and bytes that were added since [`Fields::mark`].
+    /// Removes all fields and buffer bytes that were added after [`Fields::mark`] returned these numbers.
     pub(crate) fn rewind(&mut self, (entries, bytes): (usize, usize)) {
         if self.entries.len() > entries {
             self.entries.truncate(entries);

@@ -97,7 +97,7 @@ impl RequestHead {
         }
     }
 
-    /// Clears the head. Retains the allocated memory.
+    /// Removes all contents of the head. Retains the allocated memory.
     pub fn clear(&mut self) {
         self.method = Method::default();
         self.version = HttpVersion::default();
@@ -144,7 +144,7 @@ impl RequestHead {
         }
     }
 
-    /// Returns the method.
+    /// Returns the method of the request; `GET` after [`RequestHead::set_method_get`].
     #[inline]
     pub fn method(&self) -> Method {
         self.method
@@ -193,7 +193,7 @@ impl RequestHead {
         self.wire_len
     }
 
-    /// Returns the fields.
+    /// Returns the header fields of the request.
     #[inline]
     pub fn fields(&self) -> &Fields {
         &self.fields
@@ -253,7 +253,7 @@ impl ResponseHead {
         self
     }
 
-    /// Returns the head with another HTTP version.
+    /// Returns the head with its HTTP version replaced by `version`.
     #[must_use]
     pub fn with_version(mut self, version: HttpVersion) -> Self {
         self.version = version;

@@ -233,7 +233,7 @@ impl Known {
         if difference == 0 { Some(VARIANTS[id]) } else { None }
     }
 
-    /// Returns the name in its usual spelling.
+    /// Returns the field name in its usual spelling, such as `Content-Type`.
     pub fn as_str(self) -> &'static str {
         NAMES[self as usize]
     }

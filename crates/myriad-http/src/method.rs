@@ -70,7 +70,7 @@ impl Method {
         }
     }
 
-    /// Returns the name; empty for [`Method::Other`].
+    /// Returns the name of the method; empty for [`Method::Other`].
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Get => "GET",
@@ -143,7 +143,7 @@ const NAMED: [Method; 17] = [
 pub struct MethodSet(u32);
 
 impl MethodSet {
-    /// Creates a set of these methods.
+    /// Creates a set that contains `methods`.
     pub const fn of(methods: &[Method]) -> Self {
         let (mut bits, mut index) = (0, 0);
         while index < methods.len() {
@@ -163,7 +163,7 @@ impl MethodSet {
         self.0 & 1 << method as u8 != 0
     }
 
-    /// Returns the union of both sets.
+    /// Returns the set of the methods that are in `self` or in `other`.
     #[must_use]
     pub const fn union(self, other: Self) -> Self {
         Self(self.0 | other.0)

@@ -7,9 +7,9 @@ use smallvec::SmallVec;
 /// Response to a request with a `Range` field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RangeAction {
-    /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` ranges, several ranges
-    /// together exceed the length of the representation (as [`parse_ranges`] counts them), or a range starts at 0 of an
-    /// empty representation.
+    /// Send the complete representation: the unit is not bytes, there are more than `max_ranges` satisfiable ranges,
+    /// several ranges together exceed the length of the representation (as [`parse_ranges`] counts them), or the
+    /// representation is empty and a range starts at 0 or is a suffix.
     Ignore,
     /// Send 416 with `Content-Range: bytes */length`: the field is malformed, or all its ranges are empty or
     /// outside the representation.
@@ -21,14 +21,14 @@ pub enum RangeAction {
 /// Value of `max_ranges` if the directive is not set.
 pub const UNLIMITED: usize = usize::MAX;
 
-/// Parses the value of a `Range` field for a representation of `length` bytes. `max_ranges` is nginx's directive: more
-/// ranges are ignored, and 0 disables ranges.
+/// Parses the value of a `Range` field for a representation of `length` bytes. `max_ranges` is nginx's directive: a
+/// field with more satisfiable ranges is ignored, and 0 disables ranges.
 ///
 /// As in nginx, a malformed value leads to 416, and another unit is ignored. Ranges outside the representation are
-/// dropped if at least one other remains. A range from the first byte of an empty representation is ignored. Several
-/// ranges of more than `length` bytes in total are ignored (RFC 9110 §14.2 permits this, because such a request is
-/// broken or an attack). With [`UNLIMITED`], each of several ranges counts 256 bytes more, for the head of its part, of
-/// which the first 4096 bytes are free.
+/// dropped if at least one other remains. If the representation is empty, a field with a range from byte 0 or with a
+/// suffix is ignored. Several ranges of more than `length` bytes in total are ignored (RFC 9110 §14.2 permits this,
+/// because such a request is broken or an attack). With [`UNLIMITED`], each of several ranges counts 256 bytes more,
+/// for the head of its part; the first 4096 of these bytes are not counted.
 pub fn parse_ranges(value: &[u8], length: u64, max_ranges: usize) -> RangeAction {
     let unit = value.get(..6).is_some_and(|unit| unit.eq_ignore_ascii_case(b"bytes="));
     if !unit || max_ranges == 0 {

@@ -14,7 +14,7 @@ pub enum StructuredValue<'a> {
     Integer(i64),
     /// String without its quotes, with escapes not decoded.
     String(&'a [u8]),
-    /// Token.
+    /// Token, such as a media type: text without quotes.
     Token(&'a [u8]),
     /// Inner list without its parentheses; parse it with [`strings`].
     List(&'a [u8]),
@@ -22,8 +22,8 @@ pub enum StructuredValue<'a> {
     Other,
 }
 
-/// Returns the strings of an inner list in a result of [`dictionary`], with escapes decoded; `None` if another type is
-/// in the list.
+/// Returns the strings of an inner list in a result of [`dictionary`], with escapes decoded; `None` if an item of the
+/// list is not a string or is malformed.
 pub fn strings(list: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut rest = StructuredParser(list);
     let mut strings = Vec::new();

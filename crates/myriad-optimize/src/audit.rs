@@ -16,7 +16,7 @@ use crate::{OptimizeLimits, OptimizeOptions, OptimizedPage, PageResource, PageUr
 
 /// Seconds of freshness from which a resource counts as cached by browsers (two days, as in YSlow).
 const LONG_S: u64 = 172_800;
-/// Length in bytes below which compression has little effect.
+/// Length in bytes below which the audit does not expect a resource to be compressed.
 const SMALL: u64 = 1024;
 /// Length in bytes from which an image is large.
 const LARGE_IMAGE: u64 = 200 << 10;
@@ -24,15 +24,15 @@ const LARGE_IMAGE: u64 = 200 << 10;
 /// Grade from A to F.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 pub enum AuditGrade {
-    /// From 90 points.
+    /// 90 to 100 points.
     A,
-    /// From 80 points.
+    /// 80 to 89 points.
     B,
-    /// From 70 points.
+    /// 70 to 79 points.
     C,
-    /// From 60 points.
+    /// 60 to 69 points.
     D,
-    /// From 50 points.
+    /// 50 to 59 points.
     E,
     /// Less than 50 points.
     F,
@@ -57,16 +57,16 @@ impl fmt::Display for AuditGrade {
     }
 }
 
-/// Result of one check.
+/// Result of one check of the audit of a page, such as the number of requests.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AuditCheck {
-    /// Name of the check.
+    /// Name of the check in the report.
     pub name: &'static str,
-    /// Grade of the check, by its points.
+    /// Grade that corresponds to the points of the check.
     pub grade: AuditGrade,
-    /// Points from 0 to 100.
+    /// Points of the check, from 0 (worst) to 100.
     pub points: u32,
-    /// Finding in one sentence.
+    /// Finding of the check, in one sentence.
     pub summary: String,
     /// URLs of the resources that the check concerns; empty for a check of the page as a whole.
     pub resources: Vec<String>,
@@ -75,20 +75,21 @@ pub struct AuditCheck {
 /// Totals of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct PageTotals {
-    /// Number of requests: that of the page, and one for each different URL that it loads.
+    /// Number of requests: one for the page, and one for each different URL that the page loads.
     pub requests: usize,
-    /// Style sheets and scripts for which browsers wait before they show the page.
+    /// Number of resources (style sheets, scripts) for which browsers wait before they show the page.
     pub blocking: usize,
-    /// Bytes of the page and of its resources that were read, as received.
+    /// Total size in bytes, as received, of the page and of those of its resources that were read.
     pub transfer_bytes: u64,
-    /// Bytes of the page and of its style sheets and scripts that were read, without compression.
+    /// Total size in bytes, without compression, of the page and of those of its style sheets and scripts that were
+    /// read.
     pub text_bytes: u64,
 }
 
 /// Grades of a page.
 #[derive(Clone, Debug, Serialize)]
 pub struct PageAudit {
-    /// URL after redirects.
+    /// URL of the page after redirects.
     pub url: String,
     /// Grade of the whole page.
     pub grade: AuditGrade,
@@ -98,13 +99,14 @@ pub struct PageAudit {
     pub totals: PageTotals,
     /// Number of requests after the filters, including that of the page.
     pub requests_after: usize,
-    /// Number of blocking resources after the filters.
+    /// Number of resources for which browsers wait before they show the page, after the filters.
     pub blocking_after: usize,
     /// Checks in the order of the report.
     pub checks: Vec<AuditCheck>,
     /// Report of each filter that is on and changes pages, in the order of [`FilterName`](crate::FilterName).
     pub filters: Vec<FilterReport>,
-    /// Resources without a response, because they are on other sites, or their requests failed or were not made.
+    /// Resources whose responses the caller did not supply: they are on other sites, or their requests failed or were
+    /// not made.
     pub not_read: Vec<SkippedSubject>,
 }
 
@@ -146,7 +148,7 @@ pub fn audit(
     })
 }
 
-/// Resource that the page loads, once.
+/// Resource that the page loads; several references to the same URL are one resource.
 struct Loaded<'a> {
     url: &'a PageUrl,
     kind: ResourceKind,
@@ -158,7 +160,7 @@ struct Facts<'a> {
     page: &'a PageResource,
     scan: &'a PageScan,
     loaded: Vec<Loaded<'a>>,
-    /// Number of times that the page loads a script again.
+    /// Number of `script` elements that load a script again that the page already loads.
     duplicates: usize,
     optimized: &'a OptimizedPage,
 }

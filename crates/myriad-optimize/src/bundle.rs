@@ -7,7 +7,7 @@ use crate::PageUrl;
 /// Start of the paths of the style sheets and scripts that the optimizer makes.
 pub const BUNDLE_FOLDER: &str = "/_myriad/";
 
-/// Kind of a bundle.
+/// Kind of a text that the optimizer generates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BundleKind {
     /// Style sheet.
@@ -17,7 +17,7 @@ pub enum BundleKind {
 }
 
 impl BundleKind {
-    /// Returns the value of `Content-Type`.
+    /// Returns the value of `Content-Type` for a bundle of this kind.
     pub fn content_type(self) -> &'static str {
         match self {
             Self::Css => "text/css; charset=utf-8",
@@ -33,14 +33,15 @@ impl BundleKind {
     }
 }
 
-/// Style sheet or script that replaces others, or a longer form of itself.
+/// Style sheet or script that the optimizer generated: it replaces one or several of the page by a combined or shorter
+/// text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PageBundle {
     /// Kind of the bundle: style sheet or script.
     pub kind: BundleKind,
     /// Path that contains a hash of the text: equal texts have equal paths.
     pub path: String,
-    /// Text, in UTF-8.
+    /// Text of the style sheet or script, in UTF-8.
     pub text: String,
     /// URLs of the files that the bundle replaces, in the order of the page, as the page names them; `style` elements
     /// that it replaces are not listed.
@@ -58,7 +59,7 @@ impl PageBundle {
     }
 }
 
-/// Returns the first 16 bytes of the SHA-256 digest.
+/// Returns the first 16 bytes of the SHA-256 digest of `bytes`.
 pub(crate) fn short_digest(bytes: &[u8]) -> [u8; 16] {
     let mut short = [0; 16];
     short.copy_from_slice(&Sha256::digest(bytes)[..16]);

@@ -1,12 +1,12 @@
 //! Names of charsets, as declared by responses, pages and style sheets.
 
-/// Returns whether a name means UTF-8.
+/// Returns whether a charset is called `utf-8` or `utf8`, ignoring case.
 pub(crate) fn is_utf8(name: &str) -> bool {
     ["utf-8", "utf8"].iter().any(|utf8| name.eq_ignore_ascii_case(utf8))
 }
 
-/// Returns whether a text with a declared charset, or without one (`None`), may be read as UTF-8. Browsers decode text that is
-/// declared as US-ASCII as Windows-1252.
+/// Returns whether a text with the charset `declared` (`None` if none is declared) may be read as UTF-8: no charset,
+/// UTF-8, or US-ASCII if the text is ASCII. Browsers decode text that is declared as US-ASCII as Windows-1252.
 pub(crate) fn may_be_utf8(declared: Option<&str>, text: &[u8]) -> bool {
     declared.is_none_or(|name| is_utf8(name) || name.eq_ignore_ascii_case("us-ascii") && text.is_ascii())
 }

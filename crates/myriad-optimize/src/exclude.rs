@@ -5,7 +5,7 @@ use myriad_policy::{PurgeSubject, Wildcard};
 use crate::PageUrl;
 use crate::html::{ElementRegions, HtmlTag, HtmlToken};
 
-/// Reason in reports for what is excluded.
+/// Reason that reports state for a URL or element that the configuration excludes.
 pub(crate) const EXCLUDED: &str = "excluded by the configuration";
 
 /// URLs and elements that are left unchanged: neither rewritten nor combined.
@@ -49,7 +49,7 @@ impl Exclusions {
         Ok(())
     }
 
-    /// Returns whether there are URL patterns.
+    /// Returns whether any URL patterns were added.
     pub fn has_urls(&self) -> bool {
         !self.urls.is_empty()
     }
@@ -83,7 +83,7 @@ impl Exclusions {
 /// Selector of one compound: element name, classes, IDs and attributes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct ElementSelector {
-    /// Name in lower case; `None` for any.
+    /// Name that the element must have, in lower case; `None` for any name.
     tag: Option<String>,
     /// Names and values of attributes; `None` for any value. Classes and IDs are not included.
     attributes: Vec<(String, Option<String>)>,

@@ -2,7 +2,8 @@
 
 use serde::{Serialize, Serializer};
 
-/// Filters in the order of reports, with the names of mod_pagespeed where the meaning is the same.
+/// Filters of the page optimizer, in the order of reports. They have the names of mod_pagespeed's filters if they do
+/// the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum FilterName {
     /// Collapses white space in pages.
@@ -17,11 +18,11 @@ pub enum FilterName {
     RewriteJavascript,
     /// Adds `width` and `height` to images.
     InsertImageDimensions,
-    /// Adds `loading="lazy"` to images below the first screen.
+    /// Adds `loading="lazy"` to images after the first ones of a page, which are probably below the first screen.
     LazyloadImages,
-    /// Adds `decoding="async"` to images below the first screen (no filter of mod_pagespeed).
+    /// Adds `decoding="async"` to images after the first ones of a page (no filter of mod_pagespeed).
     DecodeImagesAsync,
-    /// Adds preloads of the font and the image of the first screen.
+    /// Adds preloads of the font of the page's text, and of the image that is probably the largest on the first screen.
     HintPreloadSubresources,
     /// Adds `fetchpriority="high"` to the image that is probably the largest (no filter of mod_pagespeed).
     PrioritizeLargestImage,
@@ -48,12 +49,12 @@ impl FilterName {
         Self::ConvertToWebpLossless,
     ];
 
-    /// Returns the filter with a name; `None` if there is none.
+    /// Returns the filter called `name`, such as `combine_css`; `None` if there is none.
     pub fn parse(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|filter| filter.as_str() == name)
     }
 
-    /// Returns the name as in configurations and reports.
+    /// Returns the name of the filter in configurations and reports, such as `combine_css`.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::CollapseWhitespace => "collapse_whitespace",
@@ -86,7 +87,7 @@ pub struct FilterSet {
 }
 
 impl FilterSet {
-    /// Returns the set without filters.
+    /// Returns the empty set.
     pub fn none() -> Self {
         Self { bits: 0 }
     }
@@ -96,24 +97,24 @@ impl FilterSet {
         FilterName::ALL.into_iter().fold(Self::none(), Self::with)
     }
 
-    /// Returns whether the set contains a filter.
+    /// Returns whether the set contains `filter`.
     pub fn contains(self, filter: FilterName) -> bool {
         self.bits & 1 << filter as u32 != 0
     }
 
-    /// Returns the set with a filter.
+    /// Returns the set with `filter` added.
     #[must_use]
     pub fn with(self, filter: FilterName) -> Self {
         Self { bits: self.bits | 1 << filter as u32 }
     }
 
-    /// Returns the set without a filter.
+    /// Returns the set with `filter` removed.
     #[must_use]
     pub fn without(self, filter: FilterName) -> Self {
         Self { bits: self.bits & !(1 << filter as u32) }
     }
 
-    /// Returns whether the set contains one of some filters.
+    /// Returns whether the set contains at least one of `filters`.
     pub(crate) fn contains_any(self, filters: &[FilterName]) -> bool {
         filters.iter().any(|filter| self.contains(*filter))
     }
@@ -144,7 +145,7 @@ pub type SkipReason = String;
 /// Part of a page that a filter leaves unchanged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct SkippedSubject {
-    /// URL, or another description.
+    /// URL of the part, or another description of it.
     pub subject: String,
     /// Reason why the filter leaves the part unchanged.
     pub reason: SkipReason,
@@ -157,9 +158,9 @@ pub struct FilterReport {
     pub filter: FilterName,
     /// Number of parts (files, images, pages) that the filter changes.
     pub changed: usize,
-    /// Bytes before compression that the filter saves.
+    /// Number of bytes that the filter saves, measured before compression.
     pub bytes_saved: u64,
-    /// Requests that the filter saves.
+    /// Number of requests that the filter saves.
     pub requests_saved: usize,
     /// Parts that the filter leaves unchanged, with the reasons. Parts that never change, such as files of other
     /// sites, may be omitted.
@@ -172,13 +173,13 @@ impl FilterReport {
         Self { filter, changed: 0, bytes_saved: 0, requests_saved: 0, skipped: Vec::new() }
     }
 
-    /// Counts a change that saves `bytes`.
+    /// Adds a changed part to the report, whose change saves `bytes` bytes.
     pub fn change(&mut self, bytes: usize) {
         self.changed += 1;
         self.bytes_saved += bytes as u64;
     }
 
-    /// Records why a part is left unchanged.
+    /// Adds an unchanged part to the report, called `subject`, with the reason.
     pub fn skip(&mut self, subject: impl Into<String>, reason: &impl ToString) {
         self.skipped.push(SkippedSubject { subject: subject.into(), reason: reason.to_string() });
     }

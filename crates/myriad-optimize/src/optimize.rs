@@ -24,7 +24,7 @@ use crate::{OptimizeOptions, PageResource, PageUrl};
 pub struct OptimizedPage {
     /// HTML of the optimized page.
     pub html: String,
-    /// New style sheets and scripts that the page names.
+    /// Style sheets and scripts that the optimizer generated and that the optimized page refers to.
     pub bundles: Vec<PageBundle>,
     /// Same-origin resources on which the result depends, each with its digest ([`PageResource::digest`]). If one
     /// changes, the page must be optimized again.
@@ -183,7 +183,8 @@ fn has_policy(page: &PageResource, tokens: &[HtmlToken<'_>]) -> bool {
         })
 }
 
-/// Returns the texts of the scripts within the page, and of those from the same site that were read and are UTF-8.
+/// Returns the texts of the scripts within the page, and of the external scripts from the same site that are in
+/// `resources` and are valid UTF-8.
 fn script_texts<'a>(
     page: &'a str,
     scan: &PageScan,

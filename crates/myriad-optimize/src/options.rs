@@ -2,8 +2,8 @@
 
 use crate::{Exclusions, FilterSet, OptimizeLimits};
 
-/// Start of the words with which the caller marks places of a page ([`OptimizeOptions::marker`]). A text of such words
-/// may be part of the head of the page.
+/// Start of the words by which the caller marks positions of a page ([`OptimizeOptions::marker`]). A text that consists
+/// of these words may be part of the head of the page.
 pub const PLACE_MARKER: &str = "myriadhole";
 
 /// Options of the optimizer for one page.
@@ -15,8 +15,8 @@ pub struct OptimizeOptions {
     pub filters: FilterSet,
     /// URLs and elements that are left unchanged.
     pub exclude: Exclusions,
-    /// Word that marks places of the page, which starts with [`PLACE_MARKER`]. Elements that contain the word remain in
-    /// the page. `None` if no places are marked.
+    /// Word, starting with [`PLACE_MARKER`], by which the caller marks positions of the page. Elements that contain the
+    /// word remain in the page. `None` if no positions are marked.
     pub marker: Option<String>,
 }
 

@@ -43,7 +43,8 @@ impl<'a> PageContext<'a> {
         self.options.filters.contains(filter)
     }
 
-    /// Returns the reason why no style sheet or script of the page may get another URL; `None` if they may.
+    /// Returns the reason why no style sheet or script of the page may get another URL; `None` if their URLs may
+    /// change.
     pub(crate) fn fixed_urls(&self) -> Option<&'static str> {
         if self.has_policy {
             return Some("it has a Content-Security-Policy");
@@ -52,9 +53,9 @@ impl<'a> PageContext<'a> {
         (!is_own).then_some("its base element names another site")
     }
 
-    /// Returns the reason why no style sheet or script, depending on `kind`, of the page may change: their URLs are
-    /// fixed, a script searches for their elements or uses `list`, which contains them, or there are more than `max`.
-    /// `None` if they may. `noun` is their name in the plural.
+    /// Returns the reason why no style sheet or no script of the page (as `kind` selects) may change; `None` if they
+    /// may. They may not if their URLs are fixed, if a script searches for elements called `element` or contains `list`
+    /// (such as `document.scripts`), or if the page has more than `max`. `noun` is the plural that the reason contains.
     pub(crate) fn unchangeable(
         &self,
         kind: ResourceKind,

@@ -11,10 +11,10 @@ use crate::page_context::PageContext;
 /// Filters that depend on [`PageFacts`].
 pub(crate) const READ_FACTS: [FilterName; 3] =
     [FilterName::CollapseWhitespace, FilterName::InsertImageDimensions, FilterName::HintPreloadSubresources];
-/// Hosts whose style sheets only declare fonts.
+/// Hosts that serve style sheets with font declarations only.
 const FONT_HOSTS: [&str; 4] =
     ["fonts.googleapis.com", "fonts.bunny.net", "use.typekit.net", "fonts.gstatic.com"];
-/// Maximum number of different elements whose white space is retained; each tag is compared with all of them.
+/// Maximum number of different patterns of elements with retained white space; each tag is compared with all of them.
 const MAX_PATTERNS: usize = 1000;
 /// Maximum number of custom properties between a rule and the name of its font.
 const MAX_VARIABLES: usize = 4;
@@ -24,7 +24,7 @@ pub(crate) struct PageFacts {
     sheets: Vec<SourceFacts>,
 }
 
-/// Facts of one style sheet.
+/// Facts of one style sheet of a page, which may be a file, a `style` element or imported.
 struct SourceFacts {
     facts: SheetFacts,
     base: PageUrl,
@@ -33,7 +33,8 @@ struct SourceFacts {
 }
 
 impl PageFacts {
-    /// Reads all style sheets except those of font hosts. Returns an error text if one cannot be read.
+    /// Reads all style sheets of a page, also imported ones, except style sheets of font hosts. Returns an error text
+    /// if a style sheet cannot be read.
     pub(crate) fn read(context: &PageContext<'_>) -> Result<Self, String> {
         let mut facts = Self { sheets: Vec::new() };
         let mut waiting: Vec<(PageUrl, bool)> = Vec::new();
@@ -103,7 +104,8 @@ impl PageFacts {
         Ok(())
     }
 
-    /// Returns the elements whose white space may be shown as written; an error text if they are not known.
+    /// Returns patterns of the elements in which white space may be shown as written; an error text if a pattern
+    /// matches every element, if there are too many patterns, or if a script names one of their classes.
     pub(crate) fn preserving_elements(
         &self,
         context: &PageContext<'_>,
@@ -127,12 +129,12 @@ impl PageFacts {
         self.sheets.iter().any(|sheet| sheet.is_critical && sheet.facts.has_auto_height)
     }
 
-    /// Returns the elements whose height may not follow from their width, if they are images.
+    /// Returns patterns of elements: if such an element is an image, its height may not follow from its width.
     pub(crate) fn sized_elements(&self) -> PatternIndex<'_> {
         PatternIndex::new(self.sheets.iter().flat_map(|sheet| &sheet.facts.sized))
     }
 
-    /// Returns the elements that may stretch an image within them.
+    /// Returns patterns of the elements that may stretch an image within them.
     pub(crate) fn stretching_elements(&self) -> PatternIndex<'_> {
         PatternIndex::new(self.sheets.iter().flat_map(|sheet| &sheet.facts.stretching))
     }
@@ -177,9 +179,10 @@ fn applies_always(tag: &HtmlTag<'_>) -> bool {
         && !tag.has("onload")
 }
 
-/// Conditions for elements, by their first ID or class.
+/// Index of element patterns by their first ID or class, for a search by start tags.
 pub(crate) struct PatternIndex<'f> {
-    /// Patterns by their first ID, otherwise their first class, in lower case; an empty text for those with neither.
+    /// Patterns by their first ID, otherwise by their first class, in lower case; patterns with neither are under the
+    /// empty text.
     patterns: HashMap<String, BTreeSet<&'f ElementPattern>>,
 }
 

@@ -28,7 +28,7 @@ const FIXING_ATTRIBUTES: [&str; 10] = [
 /// Maximum number of scripts of a page; if it has more, none is changed. Each is compared with the texts of all.
 const MAX_SCRIPTS: usize = 300;
 
-/// Result of `rewrite_javascript` for a page.
+/// Changes of a page by the filter `rewrite_javascript`.
 pub(crate) struct ScriptChanges {
     /// New texts for ranges of the page, in their order.
     pub(crate) edits: Vec<(Range<usize>, String)>,
@@ -36,7 +36,8 @@ pub(crate) struct ScriptChanges {
     pub(crate) report: FilterReport,
 }
 
-/// Replaces scripts by smaller ones. Elements keep their place and all attributes other than `src`.
+/// Replaces scripts by smaller ones. Each element remains at its position, with all attributes other than `src`
+/// unchanged.
 pub(crate) fn change_scripts(context: &PageContext<'_>) -> ScriptChanges {
     let mut changes = ScriptChanges {
         edits: Vec::new(),

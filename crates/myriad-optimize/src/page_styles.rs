@@ -14,7 +14,7 @@ use crate::style_runs::{StyleRun, StyleRuns};
 
 /// Maximum number of style sheets of a page; if it has more, none is changed.
 const MAX_SHEETS: usize = 300;
-/// Result of the filters for style sheets.
+/// Changes of a page by the filters for style sheets.
 pub(crate) struct StyleChanges {
     /// New texts for ranges of the page, in their order.
     pub(crate) edits: Vec<(Range<usize>, String)>,
@@ -65,8 +65,9 @@ pub(crate) fn change_styles(context: &PageContext<'_>) -> StyleChanges {
 }
 
 impl StyleChanges {
-    /// Replaces the style sheets of a run by one element if they can be combined or moved into the page, otherwise
-    /// each by a smaller file if that is worthwhile.
+    /// Replaces the style sheets of a run by one element if they can be combined or moved into the page. Otherwise, and
+    /// if `rewrite_css` is on, replaces each file by a smaller one if that is worthwhile. Does not replace the files in
+    /// `unchanged` one by one.
     fn replace(&mut self, context: &PageContext<'_>, run: &StyleRun, unchanged: &HashSet<&PageUrl>) {
         let Some(first) = run.sheets.first() else { return };
         if run.is_one_file() {
@@ -118,7 +119,8 @@ impl StyleChanges {
         }
     }
 
-    /// Adds a bundle and returns its path.
+    /// Adds a style sheet to the bundles, unless an equal one exists. `parts` are the URLs that it replaces. Returns
+    /// the path of the bundle.
     fn bundle(&mut self, text: String, parts: Vec<PageUrl>) -> String {
         let bundle = PageBundle::new(BundleKind::Css, text, parts);
         let path = bundle.path.clone();

@@ -7,9 +7,9 @@ use crate::charset::may_be_utf8;
 /// Response for a resource (or the page itself), as received by a browser without a cache.
 #[derive(Clone, Debug)]
 pub struct PageResource {
-    /// URL after redirects.
+    /// URL of the response after redirects.
     pub url: PageUrl,
-    /// Status code; 0 if there was no response.
+    /// Status code of the response; 0 if there was no response.
     pub status: u16,
     /// Media type in lower case without parameters; empty if there is none.
     pub media_type: String,
@@ -28,12 +28,13 @@ pub struct PageResource {
     pub redirects: u32,
     /// True if the response has `Content-Security-Policy`.
     pub has_policy: bool,
-    /// Body without its coding.
+    /// Body after decoding of its content coding.
     pub body: Vec<u8>,
 }
 
 impl PageResource {
-    /// Returns the body as text; `None` unless it is UTF-8, and not declared as anything else.
+    /// Returns the body as text; `None` if it is not valid UTF-8, or declared with a charset other than UTF-8 (or
+    /// US-ASCII for an ASCII text).
     pub fn text(&self) -> Option<&str> {
         let text = str::from_utf8(&self.body).ok()?;
         may_be_utf8(self.charset.as_deref(), &self.body).then_some(text)

@@ -26,7 +26,7 @@ const FIXING_ATTRIBUTES: [&str; 2] = ["integrity", "crossorigin"];
 /// files. The text of such elements often differs between pages, and so would the combined style sheet.
 const MAX_BLOCKING: usize = 2;
 
-/// Style sheet of a `link` whose URL may change, or text of a `style` element.
+/// Style sheet of a page: that of a `link` element with a URL that may change, or the text of a `style` element.
 pub(crate) struct PageSheet {
     /// Index range of the tokens of the `link` or `style` element.
     pub(crate) tokens: Range<usize>,
@@ -40,14 +40,14 @@ pub(crate) struct PageSheet {
     pub(crate) is_critical: bool,
 }
 
-/// Adjacent style sheets.
+/// Adjacent style sheets of a page that one style sheet can replace.
 pub(crate) struct StyleRun {
-    /// Style sheets, of which the first and the last are files.
+    /// Style sheets of the run, in the order of the page. The first and the last are files, not `style` elements.
     pub(crate) sheets: Vec<PageSheet>,
     /// The `style` elements between the previous run and this one, if one style sheet can replace both runs and these
     /// elements; otherwise `None`.
     before: Option<Vec<PageSheet>>,
-    /// Length in bytes below which the run is moved into the page.
+    /// Length in bytes of the combined text below which the run is moved into the page.
     inline_bytes: usize,
 }
 
@@ -58,23 +58,24 @@ impl StyleRun {
         self.sheets.iter().all(|sheet| sheet.url.is_some() && Some(&sheet.url) == first)
     }
 
-    /// Returns whether a text of `length` bytes is moved into the page in place of the run.
+    /// Returns whether a text of `length` bytes may replace the run as a `style` element: the first sheet blocks the
+    /// first paint and may be combined, and the text is shorter than the limit of the run.
     pub(crate) fn is_short_enough(&self, length: usize) -> bool {
         self.sheets[0].is_critical && self.sheets[0].media.is_some() && length < self.inline_bytes
     }
 
-    /// Returns the URL of the first style sheet, for reports.
+    /// Returns the URL of the first style sheet of the run, which names the run in reports.
     pub(crate) fn subject(&self) -> String {
         self.sheets[0].url.as_ref().map_or_else(|| "style".to_owned(), ToString::to_string)
     }
 
-    /// Returns the length of the combined text in bytes.
+    /// Returns the length in bytes of the combined text of the run's style sheets.
     fn bytes(&self) -> usize {
         bytes_of(&self.sheets)
     }
 }
 
-/// Returns the length of the combined text in bytes.
+/// Returns the length in bytes of the combined text of `sheets`, with one byte between two sheets.
 fn bytes_of(sheets: &[PageSheet]) -> usize {
     let lengths = sheets.iter().map(|sheet| sheet.sheet.text().len() + 1);
     lengths.sum::<usize>().saturating_sub(1)
@@ -90,9 +91,9 @@ pub(crate) struct StyleRuns {
     pub(crate) separate: Vec<(String, String)>,
 }
 
-/// Style sheet that stays as it is.
+/// Style sheet that the filters leave unchanged, with the reason.
 pub(crate) struct RefusedSheet {
-    /// URL as the page names it.
+    /// URL of the style sheet as the page names it.
     pub(crate) subject: String,
     pub(crate) url: Option<PageUrl>,
     pub(crate) reason: String,
@@ -163,9 +164,10 @@ impl StyleRuns {
         Some(Vec::new())
     }
 
-    /// Reduces the requests that block the first paint to [`MAX_BLOCKING`], if possible: moves runs of less than
-    /// [`MAX_INLINE_BYTES`] into the page, then combines runs with the `style` elements between them, each time those with
-    /// the shortest text first. `may_inline` returns whether a run can be moved into the page if it is short.
+    /// Reduces the requests that block the first paint to [`MAX_BLOCKING`], if possible: first moves runs of less than
+    /// [`MAX_INLINE_BYTES`] into the page, the shortest first; then combines pairs of runs with the `style` elements
+    /// between them, starting with the shortest text between. `may_inline` returns whether a run can be moved into the
+    /// page if it is short.
     pub(crate) fn join(&mut self, context: &PageContext<'_>, may_inline: impl Fn(&StyleRun) -> bool) {
         let scripts = context.scan.of_kind(ResourceKind::Script).filter(|script| script.is_blocking).count();
         let refused = self.refused.iter().filter(|sheet| sheet.is_critical).count();
@@ -192,7 +194,9 @@ impl StyleRuns {
         }
     }
 
-    /// Returns the index of the run that can be combined with the previous one, with the shortest text between them.
+    /// Returns the index of the run to combine with the run before it: of all pairs that can be combined and both block
+    /// the first paint, the one with the shortest text of `style` elements between them. `None` if there is no such
+    /// pair.
     fn shortest_gap(&self, context: &PageContext<'_>, blocks: impl Fn(&StyleRun) -> bool) -> Option<usize> {
         let pairs = (1..self.runs.len()).filter_map(|index| {
             let (first, second) = (&self.runs[index - 1], &self.runs[index]);
@@ -204,7 +208,8 @@ impl StyleRuns {
     }
 }
 
-/// Returns whether a sheet can be combined with those of a run and the `style` elements between them.
+/// Returns whether `combine_css` is on, and `sheet` can be combined with the sheets of `run` and with `styles`, the
+/// `style` elements between them, without exceeding the size limit.
 fn joins(context: &PageContext<'_>, run: &StyleRun, styles: &[PageSheet], sheet: &PageSheet) -> bool {
     let first = &run.sheets[0];
     context.is_on(FilterName::CombineCss)
@@ -318,8 +323,8 @@ fn read_style(context: &PageContext<'_>, tokens: Range<usize>, tag: &HtmlTag<'_>
     Some(PageSheet { tokens, url: None, sheet, original_bytes: text.len(), media: Some(media), is_critical })
 }
 
-/// Returns the media query of a style sheet that another element may replace, empty for all media; or the reason why no
-/// other element may replace it. `known` are the attributes that the other element need not have.
+/// Returns the media query of the style sheet of `tag`, empty for all media. Returns the reason as an error if no other
+/// element may replace the element, for example because it has attributes other than `known`.
 fn combinable_media(tag: &HtmlTag<'_>, known: &[&str]) -> Result<String, String> {
     let unknown = tag
         .attributes

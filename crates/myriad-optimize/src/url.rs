@@ -13,9 +13,9 @@ pub struct PageUrl {
     is_https: bool,
     /// Host in lower case, with the port unless it is the default of the scheme.
     authority: String,
-    /// Path without dot segments; starts with `/`.
+    /// Path of the URL without dot segments; starts with `/`.
     path: String,
-    /// Query with its `?`, or empty.
+    /// Query of the URL with its `?`; empty if there is none.
     query: String,
 }
 
@@ -116,7 +116,8 @@ fn cleaned(text: &str) -> Option<String> {
     (text.len() <= LONGEST && !text.contains('\\')).then_some(text)
 }
 
-/// Returns whether a path means the same in a URL and alone: after two slashes, a browser would read a host.
+/// Returns whether a path has the same meaning within a URL and as a reference: it does not start with `//`, after
+/// which a browser would read a host.
 fn is_unambiguous(path: &str) -> bool {
     !path.starts_with("//")
 }

@@ -6,7 +6,8 @@ use myriad_net::ResponseText;
 use myriad_exchange::exchange::Request;
 use myriad_exchange::exchange::{ContentResponse, ResponseSource};
 
-/// Methods that some resource of a server may support.
+/// Methods in the `Allow` field of the response to `OPTIONS *`: those that at least one resource of a server may
+/// support.
 pub const SERVER_METHODS: MethodSet = MethodSet::of(&[
     Method::Get,
     Method::Head,
@@ -32,7 +33,7 @@ pub(super) fn add(request: &Request, answer: &ContentResponse, head: &mut Respon
     head.append_field(b"Allow", list(supported.iter().filter(|method| *method != refused)).as_bytes());
 }
 
-/// Returns the value of `Allow` for the server as a whole.
+/// Returns the value of `Allow` in the response to `OPTIONS *`: [`SERVER_METHODS`], separated by commas.
 pub fn of_server() -> String {
     list(SERVER_METHODS.iter())
 }

@@ -4,8 +4,8 @@ use myriad_http::Known;
 
 use myriad_exchange::exchange::{Exchange, media_type_of};
 
-/// Reports the filters and the codings for a media type; `None` for the media type of the URI. Does nothing unless the
-/// request is being explained.
+/// Reports the filters and codings that apply to a response of type `media_type`; if it is `None`, to the media type of
+/// the request's URI. Does nothing unless the request is being explained.
 pub fn explain(exchange: &Exchange, media_type: Option<&[u8]>) {
     let Some(sink) = &exchange.request.received.sink else { return };
     let request = &exchange.request;

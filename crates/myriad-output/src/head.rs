@@ -12,8 +12,9 @@ use myriad_exchange::exchange::{ContentResponse, Request, ResponseSource};
 use myriad_exchange::runtime::Place;
 
 /// Starts the head: the status line, and the fields of the server (`Server`, `Strict-Transport-Security`, `Alt-Svc`,
-/// `Date`). `Server`, `Date` and `Alt-Svc` are omitted if the origin's own are sent. `Strict-Transport-Security`
-/// requires a client that uses HTTPS, and `Alt-Svc` a TLS connection.
+/// `Date`). `Server` and `Date` are omitted if the fields of the origin are sent instead (`own_head`), and `Alt-Svc` if
+/// the response already has it. `Strict-Transport-Security` requires a client that uses HTTPS, and `Alt-Svc` a TLS
+/// connection.
 pub(super) fn begin(request: &Request, place: &Place, answer: &ContentResponse) -> ResponseText {
     let reason = answer.reason.as_deref().unwrap_or_else(|| reason_phrase(answer.status));
     let mut head = ResponseText::new(answer.status, reason);
@@ -46,8 +47,8 @@ pub(super) fn publish_fields(request: &mut Request, place: &Place, answer: &Cont
     request.outcome.head.fields = head.fields().to_vec();
 }
 
-/// Returns the media type of the response; `None` if it has none, and for a 204 or 304, whose head does not contain
-/// it.
+/// Returns the media type that the head of the response contains; `None` for a response without a media type, and for a
+/// 204 or 304.
 pub(super) fn media_type(answer: &ContentResponse) -> Option<&[u8]> {
     answer.media_type().filter(|_| has_media_type(answer))
 }
@@ -56,8 +57,8 @@ fn has_media_type(answer: &ContentResponse) -> bool {
     !matches!(answer.status, 204 | 304)
 }
 
-/// Appends the fields of the response itself. `expires` is set if the directive `expires` replaces its freshness
-/// fields.
+/// Appends the fields of the response itself. `expires` is true if the directive `expires` sets `Expires` and
+/// `Cache-Control`; these fields of the response are then omitted.
 pub(super) fn write_fields(place: &Place, answer: &ContentResponse, expires: bool, head: &mut ResponseText) {
     let left_out = &left_out(place, answer, expires);
     let bodiless = matches!(answer.status, 204 | 304) || answer.status < 200;

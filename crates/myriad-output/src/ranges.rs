@@ -48,9 +48,9 @@ pub(crate) fn plan(
     }
 }
 
-/// Reduces a complete response to the planned ranges; leaves it complete if several ranges of a file are longer than
-/// [`SEVERAL_FROM_FILE`] or cannot be read. If no range is satisfiable, the error is the value of `Content-Range` for
-/// a 416.
+/// Reduces a complete response to the planned ranges. Leaves the response complete if several ranges of a file are
+/// longer than [`SEVERAL_FROM_FILE`] or cannot be read, and for several ranges of a stream. If no range is satisfiable,
+/// the error is the value of `Content-Range` for a 416.
 pub(crate) fn apply(answer: &mut ContentResponse, plan: &RangeAction) -> Result<(), String> {
     let length = answer.body.length().unwrap_or(0);
     match plan {
@@ -109,7 +109,7 @@ impl Body for BodyRange {
     }
 }
 
-/// Returns a range of a body that is completely available, otherwise no body.
+/// Returns a range of `body`; no body if `body` is a stream, a tunnel or none.
 fn part(body: &ResponseBody, range: &Range<u64>) -> ResponseBody {
     match body {
         ResponseBody::Full(bytes) => {

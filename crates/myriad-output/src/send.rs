@@ -99,7 +99,8 @@ fn dropped(mut exchange: Box<Exchange>, place: &Place, answer: &ContentResponse)
     response
 }
 
-/// Adds the carried fields: those of a response that redirected here (`X-Accel-Redirect`), or of a rejection.
+/// Adds the media type, header lines and `Location` that an earlier step stored for this response: fields of a response
+/// that redirected to this location (`X-Accel-Redirect`), or of a rejection.
 fn carry(request: &mut Request, answer: &mut ContentResponse) {
     let Some(carried) = request.errors.carried.take() else { return };
     answer.media_type = carried.media_type.map(Into::into).or(answer.media_type.take());

@@ -23,8 +23,8 @@ impl Assignment {
         Ok(Assignment { target: names.target(name)?, value: parse(value, names)? })
     }
 
-    /// Evaluates the value in `from`, and assigns it to the variable in `to`. Both frames must belong to the same
-    /// configuration.
+    /// Evaluates the value in the request of `from`, and assigns it to the variable in the request of `to`. Both frames
+    /// must belong to the same configuration.
     pub fn carry<E: Environment + ?Sized>(
         &self,
         (from, from_frame): (&E, &mut Frame),

@@ -41,8 +41,8 @@ pub(crate) fn escape_args(text: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// Appends the target of a redirect. A `%3F` before the first `?` becomes the first `?`. Before the first `?`, decodes
-/// each `%xx` whose byte is in the range from `&` to `~`; other escapes, and everything after the `?`, are copied
+/// Appends the target of a redirect to `out`. Before the first `?`, a `%xx` is decoded if its byte is in the range from
+/// `&` to `~`; a decoded `?` counts as the first `?`. Other escapes, and everything after the `?`, are copied
 /// unchanged.
 pub(crate) fn unescape_redirect(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;

@@ -37,17 +37,17 @@ struct VariableSlot {
 /// Origin of the value of a variable, which determines whether it is computed again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum SlotKind {
-    /// Assigned by a script, such as `set`. It is never computed.
+    /// The value was assigned by a script, such as `set`, and is never computed.
     #[default]
     Assigned,
-    /// Computed at its first read, such as the result of a `map`.
+    /// The value was computed at its first read, such as the result of a `map`.
     Computed,
-    /// Computed again at the next read: result of a `volatile` block, value of a hidden variable of the embedder (both
-    /// of which stay volatile), or a computed value after [`Frame::forget_computed`].
+    /// The value is computed again at the next read. It is the result of a `volatile` block, the value of a hidden
+    /// variable of the embedder (both remain volatile), or a computed value after [`Frame::forget_computed`].
     Volatile,
 }
 
-/// Groups of the latest regex match, with a copy of the matched text.
+/// Groups of the latest regex match, with a copy of the text in which the regex was searched.
 #[derive(Clone, Debug, Default)]
 struct Captures {
     subject: Vec<u8>,
@@ -137,7 +137,7 @@ impl Frame {
             .is_some_and(|slot| slot.generation == self.generation && slot.kind != SlotKind::Volatile)
     }
 
-    /// Returns the value of the variable with this slot; empty if unset.
+    /// Returns the value stored in the slot; empty if no value was stored for the current request.
     #[inline]
     pub(crate) fn slot(&self, slot: u32) -> &[u8] {
         match self.slots.get(slot as usize) {
@@ -212,7 +212,7 @@ impl Frame {
         Ok(())
     }
 
-    /// Ends a nested evaluation.
+    /// Finishes a nested evaluation that [`Frame::enter`] began.
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
@@ -226,7 +226,8 @@ impl Frame {
         self.spare.pop().unwrap_or_default()
     }
 
-    /// Returns a buffer to the pool.
+    /// Clears `buffer` and adds it to the pool of the frame, for [`Frame::take_buffer`]. The memory of a large buffer
+    /// is freed.
     pub fn give_buffer(&mut self, mut buffer: Vec<u8>) {
         clear_bounded(&mut buffer);
         self.spare.push(buffer);

@@ -15,7 +15,7 @@ mod tests;
 use networks::{GeoNetwork, Networks};
 use ranges::Ranges;
 
-/// Compiled table of `geo`. Values are constants.
+/// Compiled table of a `geo` block, which assigns constant values to addresses.
 #[derive(Debug)]
 pub(crate) struct Geo {
     proxies: Networks<()>,

@@ -27,7 +27,7 @@ impl<V> Default for Hostnames<V> {
 /// Reason why a name cannot be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HostnameError {
-    /// The name already exists.
+    /// The map already contains the name.
     Conflict,
     /// The name consists of a wildcard only, has several stars, or has a star that is not its whole first or last label.
     Invalid,
@@ -65,7 +65,7 @@ impl<V: Clone> Hostnames<V> {
         self.exact.is_empty() && self.leading.is_empty() && self.trailing.is_empty()
     }
 
-    /// Returns the value for a name in lower case; `None` if nothing matches.
+    /// Returns the value for `name`, which must be in lower case; `None` if no exact or wildcard name matches.
     pub fn find(&self, name: &[u8]) -> Option<&V> {
         if let Some(value) = get(&self.exact, name) {
             return Some(value);

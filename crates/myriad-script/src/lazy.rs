@@ -19,7 +19,8 @@ pub(crate) enum Lazy {
     Map(Map),
     Geo {
         address: Template,
-        /// `$http_x_forwarded_for`; `None` without trusted proxies.
+        /// Template of `$http_x_forwarded_for`, which is read if the client is a trusted proxy; `None` without trusted
+        /// proxies.
         forwarded: Option<Template>,
         table: Geo,
     },

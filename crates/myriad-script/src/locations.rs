@@ -16,7 +16,7 @@ pub struct Locations {
     exact: NamedPlaces,
     /// Prefix locations, the longest first, so that the first match is the longest.
     prefixes: Vec<PrefixLocation>,
-    /// Regex locations, in source order.
+    /// Regex locations, in the order of the configuration.
     regexes: Vec<RegexLocation>,
     named: NamedPlaces,
 }
@@ -48,7 +48,7 @@ struct RegexLocation {
 /// Result of the search for a location.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LocationMatch {
-    /// Location that applies.
+    /// Number of the location that applies.
     Place(PlaceId),
     /// The URI lacks only the trailing slash of this location's prefix, and must be redirected.
     AddSlash(PlaceId),
@@ -66,7 +66,7 @@ enum LevelMatch {
 }
 
 impl Locations {
-    /// Adds `location = /path`; replaces an equal one.
+    /// Adds `location = /path`; replaces a location with the same path.
     pub fn add_exact(&mut self, path: &[u8], place: PlaceId) {
         self.exact.get_or_insert_default().insert(path.into(), place);
     }

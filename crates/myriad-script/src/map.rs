@@ -12,7 +12,7 @@ pub(crate) mod compile;
 #[cfg(test)]
 mod tests;
 
-/// Compiled map.
+/// Compiled table of a `map` block: keys, and the values of a variable.
 #[derive(Debug)]
 pub(crate) struct Map {
     /// Name of the variable that the map defines.
@@ -42,7 +42,8 @@ impl Map {
         self.volatile
     }
 
-    /// Appends the value of the map for this request.
+    /// Appends the value of the map's variable for the request `env`. The groups of a matching regular expression
+    /// become captures.
     pub(crate) fn eval<E: Environment + ?Sized>(
         &self,
         env: &E,

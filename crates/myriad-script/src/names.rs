@@ -26,7 +26,7 @@ pub(crate) struct NameResolver<C> {
     /// Compiled regexes by pattern and case-insensitivity. Each has its own index in the thread-local table of capture
     /// locations.
     regexes: HashMap<(Box<str>, bool), Regex>,
-    /// Variables read by each scope.
+    /// Records of the variables that each scope reads.
     readings: VariableReads,
 }
 

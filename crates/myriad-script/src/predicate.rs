@@ -11,7 +11,8 @@ pub(crate) fn is_true(value: &[u8]) -> bool {
     !value.is_empty() && value != b"0"
 }
 
-/// List of texts, evaluated in order until a value is true.
+/// List of texts that is true if the value of one of them is neither empty nor `0`. The texts are evaluated in order
+/// until one is true.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Predicates {
     templates: Box<[Template]>,

@@ -25,7 +25,7 @@ pub struct Program {
 }
 
 impl Program {
-    /// Returns whether the program has no steps.
+    /// Returns whether the program contains no directives.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }

@@ -64,7 +64,7 @@ fn hundredths(text: &str) -> Result<u64, ScriptError> {
     if value == 0 || value > 10_000 { Err(invalid()) } else { Ok(value) }
 }
 
-/// 32-bit MurmurHash2 with seed 0, by Austin Appleby; nginx uses it for this directive.
+/// Returns the 32-bit MurmurHash2 of `text` with seed 0 (by Austin Appleby), which nginx uses for this directive.
 fn murmur_hash2(text: &[u8]) -> u32 {
     const M: u32 = 0x5bd1_e995;
     let mut hash = text.len() as u32;

@@ -34,11 +34,11 @@ pub(crate) enum TemplatePart {
     Literal(Literal),
     User(Arc<Variable>),
     Builtin(Builtin),
-    /// Group of the latest regex match: `$1` to `$9`.
+    /// Text of a group of the latest regex match: `$1` to `$9`.
     Capture(u8),
 }
 
-/// Parts are equal if they are the same text or the same variable.
+/// Parts are equal if they are the same text, the same variable or the same capture group.
 impl PartialEq for TemplatePart {
     fn eq(&self, other: &Self) -> bool {
         match (self, other) {

@@ -3,7 +3,7 @@
 /// Evaluated directive or map, with its result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trace<'a> {
-    /// Directive of the rewrite module.
+    /// Evaluated directive of the rewrite module.
     Rule {
         /// [`crate::StepSource::tag`] of the directive.
         tag: usize,
@@ -30,8 +30,8 @@ pub enum RuleOutcome<'a> {
     If(bool),
     /// `rewrite`: its regex does not match.
     NoMatch,
-    /// `rewrite`: its regex matches; the new URI, or the URL of the redirect.
+    /// `rewrite`: its regex matches. The value is the new URI, or the URL of the redirect.
     Rewritten(&'a [u8]),
-    /// `return` or `break`: the program ends.
+    /// `return` or `break`, which terminates the program.
     Ends,
 }

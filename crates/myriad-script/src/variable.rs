@@ -12,8 +12,8 @@ use crate::lazy::Lazy;
 pub struct Variable {
     name: Box<str>,
     slot: u32,
-    /// Variable of the embedder with the same name (`$http_*`, `$arg_*`), whose value is read while the user variable
-    /// is unset.
+    /// Variable of the embedder with the same name (`$http_*`, `$arg_*`). Its value is read while the user variable is
+    /// unset; `None` if the embedder has no such variable.
     shadowed: Option<Builtin>,
     /// Computation by a block such as `map`, bound by `Compiler::finish`; empty for variables without a block, which
     /// only `set`, captures or the embedder assign.
@@ -33,7 +33,7 @@ impl Variable {
         })
     }
 
-    /// Returns the name, in lower case, without `$`.
+    /// Returns the name of the variable, in lower case, without `$`.
     pub fn name(&self) -> &str {
         &self.name
     }
@@ -67,7 +67,7 @@ impl Variable {
         !self.is_assigned() && self.lazy.get().is_some_and(|lazy| lazy.reads_only(allowed, depth))
     }
 
-    /// Assigns a value in the frame, like `set`.
+    /// Assigns `value` to the variable for the request of `frame`, as `set` does.
     pub fn assign(&self, frame: &mut Frame, value: &[u8]) {
         frame.assign(self.slot, value);
     }

@@ -14,16 +14,17 @@ pub enum EvaluationScope {
     /// unnecessary reads, not missing ones.
     #[default]
     Unspecified,
-    /// While the server's rules determine the location and the page of a request.
+    /// The text is evaluated while the server's rules determine the location and the page of a request.
     Rules,
-    /// While a response is generated from a page that has been found. The number is chosen by the embedder.
+    /// The text is evaluated while a response is generated from a page that has been found. The number is chosen by the
+    /// embedder.
     Answer(u32),
-    /// With every scope that includes it ([`Compiler::include`](crate::Compiler::include)), such as a log format. The
-    /// number is chosen by the embedder.
+    /// The text is evaluated with every scope that includes this one ([`Compiler::include`](crate::Compiler::include)),
+    /// such as a log format. The number is chosen by the embedder.
     Shared(u32),
-    /// Only for requests for which all of the server's rules have run.
+    /// The text is evaluated only for requests for which all of the server's rules have run.
     AfterRules,
-    /// When the user variable with this slot is read.
+    /// The text is evaluated when the user variable with this slot is read.
     Variable(u32),
 }
 
@@ -78,12 +79,12 @@ impl VariableReads {
         self.now().captures = true;
     }
 
-    /// Records that the current scope calls a function that varies.
+    /// Records that the current scope calls a function whose value varies with the time, random bytes or earlier calls.
     pub(crate) fn note_varying(&mut self) {
         self.now().varies = true;
     }
 
-    /// Includes another scope in the current scope.
+    /// Records that the current scope also evaluates the texts of `scope`.
     pub(crate) fn include(&mut self, scope: EvaluationScope) {
         self.now().included.insert(scope);
     }

@@ -12,7 +12,7 @@ use super::settings::AutoindexSettings;
 
 /// Width of the column of file names in a directory listing, in characters; longer names are truncated.
 const WIDTH: usize = 50;
-/// Number of characters that are shown of a longer name, before `..>`.
+/// Number of characters that are shown of a name with more than [`WIDTH`] characters, before `..>`.
 const SHORTENED: usize = WIDTH - 3;
 
 /// Layout of the HTML page of a directory listing.
@@ -22,7 +22,7 @@ pub(super) struct AutoindexLayout {
     pub(super) rules: AutoindexSettings,
 }
 
-/// Returns the HTML page of a directory.
+/// Returns the HTML page that lists `items`, the entries of the directory at `uri`.
 pub(super) fn page(uri: &[u8], items: &[DirectoryItem], look: &AutoindexLayout) -> Vec<u8> {
     let mut out = Vec::with_capacity(256 + items.len() * 160);
     out.extend_from_slice(b"<html>\r\n<head><title>Index of ");

@@ -3,12 +3,12 @@
 /// Value of `autoindex_format`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AutoindexFormat {
-    /// HTML page.
+    /// `html`: an HTML page.
     #[default]
     Html,
-    /// XML document.
+    /// `xml`: an XML document.
     Xml,
-    /// JSON array.
+    /// `json`: a JSON array.
     Json,
     /// JSONP: call of the function in the argument `callback` with a JSON array; without this argument, the JSON array.
     Jsonp,

@@ -66,7 +66,8 @@ fn extent(request: &Request, moves: bool) -> DavResult<CopyDepth> {
     }
 }
 
-/// Parses `Overwrite` (RFC 4918 section 10.6); the default is true. Returns 400 for other values than `T` and `F`.
+/// Parses `Overwrite` (RFC 4918 section 10.6): true for `T` and without the field, false for `F`, ignoring case.
+/// Returns 400 for other values.
 fn overwrites(request: &Request) -> DavResult<bool> {
     match request.received.head.known(Known::Overwrite) {
         None | Some(b"T" | b"t") => Ok(true),

@@ -24,14 +24,15 @@ impl DavFailure {
         Self { status, text: text.into() }
     }
 
-    /// Converts a system error of the operation `what` on `path`; `absent` is the status for a missing file.
+    /// Converts a system error of the operation `what` on `path`; `absent` is the status if the path does not exist or
+    /// is too long.
     pub(super) fn from_io_error(error: &io::Error, absent: u16, what: &str, path: &[u8]) -> Self {
         let shown = SystemError::of(error);
         let path = String::from_utf8_lossy(path);
         Self::new(status(Errno::from_io_error(error), absent), format!("{what} \"{path}\" failed ({shown})"))
     }
 
-    /// Logs the message and returns the error response.
+    /// Logs the message at level crit for statuses 500 and 507, otherwise error, and returns the error response.
     pub(super) fn into_step(self, request: &mut Request) -> PhaseStep {
         let level = if matches!(self.status, 500 | 507) { LogLevel::Crit } else { LogLevel::Error };
         request.log(level, format_args!("{}", self.text));

@@ -23,7 +23,8 @@ myriad_conf::feature_settings!(DavSettings);
 pub(super) struct DavAccess(pub u32);
 
 impl DavAccess {
-    /// Returns the permissions of new directories, as mode bits.
+    /// Returns the permissions of new directories, as mode bits: those of new files, and search permission for each
+    /// class that may read.
     pub(super) fn folder_mode(self) -> u32 {
         folder_permissions(self.0)
     }

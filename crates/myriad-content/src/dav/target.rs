@@ -21,7 +21,7 @@ pub(super) struct DavTarget {
     /// Path in the file system, without trailing and repeated slashes.
     pub(super) path: Vec<u8>,
     walk: PathResolution,
-    /// Set if the URI ends with a slash.
+    /// True if the URI has a trailing slash, that is, names a collection (directory).
     pub(super) is_collection: bool,
     /// Set if the path is the root of the location, which clients must not change.
     pub(super) is_root: bool,

@@ -24,7 +24,7 @@ pub(super) enum CopyDepth {
     All,
 }
 
-/// Returns the modification time of a file.
+/// Returns the modification time in the metadata `found`.
 pub(super) fn modified(found: &Stat) -> Timespec {
     Timespec { tv_sec: found.st_mtime, tv_nsec: found.st_mtime_nsec as _ }
 }

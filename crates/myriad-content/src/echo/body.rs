@@ -25,9 +25,9 @@ const PIECE: usize = 16 << 10;
 /// Next --echo_location--> Wait --> Answered --> Next
 /// ```
 enum EchoState {
-    /// The next command is to be executed.
+    /// The next command must be executed.
     Next,
-    /// Text that is sent, and the remaining number of times.
+    /// Text that is sent repeatedly, and the remaining number of repetitions.
     Repeat(Bytes, u64),
     /// Delay (without a result), or subrequest (with its response body).
     Wait(Pin<Box<dyn Future<Output = Option<BoxBody>>>>),

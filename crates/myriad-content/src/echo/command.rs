@@ -12,7 +12,7 @@ use super::settings::CommandConf;
 /// Maximum delay of `echo_sleep`, in milliseconds; a longer one is shortened.
 const LONGEST_MS: u64 = 600_000;
 
-/// [`CommandConf`] with compiled texts.
+/// One `echo*` command of a location ([`CommandConf`]) with compiled texts.
 pub(super) enum EchoCommand {
     /// `echo`: words, which are separated by blanks; the flag is set if a line feed follows.
     Line(Vec<Template>, bool),
@@ -40,7 +40,7 @@ impl EchoCommand {
     }
 }
 
-/// Evaluates a text for this request. An error is logged.
+/// Evaluates `text` for the request and returns its value. An error is logged.
 pub(super) fn value(exchange: &mut Exchange, text: &Template) -> Result<Vec<u8>, CommandFailed> {
     let mut value = Vec::new();
     let Exchange { request, frame } = exchange;
@@ -82,7 +82,7 @@ pub(super) fn duration_ms(exchange: &mut Exchange, seconds: &Template) -> Result
     })
 }
 
-/// Evaluates a number of repetitions, whose digits may be grouped by `_`.
+/// Evaluates a number of repetitions; `_` between its digits is ignored. Logs an invalid number.
 pub(super) fn count(exchange: &mut Exchange, count: &Template) -> Result<u64, CommandFailed> {
     let text = value(exchange, count)?;
     read_count(&text).ok_or_else(|| {

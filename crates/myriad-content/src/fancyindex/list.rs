@@ -104,7 +104,8 @@ async fn list(exchange: &mut Exchange, rules: Arc<FancyindexRules>, folder: Path
 }
 
 impl FancyindexRules {
-    /// Returns whether a name is omitted (`fancyindex_ignore`). A failed match also omits it.
+    /// Returns whether a name is omitted (`fancyindex_ignore`). Also returns true if the match of a regular expression
+    /// fails.
     fn ignores(&self, name: &[u8]) -> bool {
         self.ignore.iter().any(|regex| regex.is_match(name).unwrap_or(true))
     }

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 
 use crate::folder::{DirectoryItem, ItemKind};
 
-/// Sort key of a listing.
+/// Property of files by which a listing is sorted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum SortKey {
     #[default]

@@ -7,7 +7,7 @@ use super::order::SortOrder;
 /// Source of the header or footer of a listing.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum PageInsert {
-    /// Default header or footer.
+    /// Default header or footer of this server.
     #[default]
     BuiltIn,
     /// Response to a subrequest for a URI of this server; a URI without a leading slash is relative to the directory.
@@ -29,7 +29,8 @@ pub(super) struct FancyindexSettings {
     pub time_format: Text,
     /// `fancyindex_default_sort`: order unless the client requests another.
     pub order: SortOrder,
-    /// `fancyindex_case_sensitive`: uppercase letters are sorted before lowercase letters.
+    /// `fancyindex_case_sensitive`: true to sort uppercase letters before lowercase letters, false to ignore letter
+    /// case.
     pub case_sensitive: bool,
     /// `fancyindex_directories_first`: directories are listed before files.
     pub directories_first: bool,

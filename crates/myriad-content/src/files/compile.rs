@@ -48,7 +48,7 @@ pub fn symlinks(
     })
 }
 
-/// Returns `from=` of `disable_symlinks`: the leading part of paths whose links are not checked. `None` if
+/// Returns `from=` of `disable_symlinks`: links in this leading part of paths are not checked. `None` if
 /// `disable_symlinks` is off.
 pub fn trusted_part(settings: &Settings) -> Option<&Text> {
     settings.feature::<SymlinkSettings>().0.as_ref().map(|symlinks| &symlinks.from)

@@ -13,8 +13,8 @@ use myriad_store::page::ProxiedFacts;
 /// Result of the lookup of precompressed files.
 #[derive(Default)]
 pub(super) struct PrecompressedFile {
-    /// First existing file, in order of preference, whose coding the client accepts (or any client gets, with
-    /// `always`); `None` to send the uncompressed file. For a request that selected the compressed copy of a page:
+    /// First existing file, in order of preference, in a coding that the client accepts, or in any coding enabled by
+    /// `always`; `None` to send the uncompressed file. If the request selected the compressed copy of a page:
     /// `FILE.gz`, even if it does not exist.
     pub file: Option<(Arc<PathEntry>, Coding)>,
     /// Set if the choice of the file depends on the codings that the client accepts, so that the response needs `Vary`.

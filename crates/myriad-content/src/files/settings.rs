@@ -21,14 +21,16 @@ pub(super) struct OpenFileSettings {
     pub valid: u64,
     /// `open_file_cache_min_uses`: accepted for compatibility, without effect.
     pub min_uses: u64,
-    /// `open_file_cache_errors`: the absence of files is cached as long as their existence.
+    /// `open_file_cache_errors`: true if the absence of files is cached for `open_file_cache_valid`, like their
+    /// existence.
     pub errors: bool,
 }
 
 /// Parameters of `disable_symlinks on|if_not_owner [from=PART]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct DisableSymlinks {
-    /// Set with `if_not_owner`: only links whose owner differs from that of their target are rejected.
+    /// True with `if_not_owner`: a link is rejected only if its owner differs from the owner of its target. False with
+    /// `on`: all links are rejected.
     pub foreign_only: bool,
     /// `from=`: leading part of paths that is not checked; may contain variables; empty for none.
     pub from: Text,
@@ -41,12 +43,12 @@ pub(super) struct SymlinkSettings(pub Option<DisableSymlinks>);
 /// Value of `gzip_static`, `brotli_static` or `zstd_static`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum StaticMode {
-    /// Precompressed files are not searched.
+    /// `off`: precompressed files are not used.
     #[default]
     Off,
-    /// A precompressed file is sent to clients that accept its coding.
+    /// `on`: a precompressed file is sent to clients that accept its coding.
     On,
-    /// A precompressed file is sent to every client.
+    /// `always`: a precompressed file is sent to every client.
     Always,
 }
 

@@ -43,9 +43,10 @@ impl Handler for FileHandler {
     }
 }
 
-/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected. POST
-/// is permitted for a directory only: for a file, the response is 405. Other methods are passed to the handler that
-/// supports them (`dav_methods`, `other_methods`), otherwise the response is 405.
+/// Serves the file of the URI, or the index of a directory. A directory without a trailing slash is redirected. POST is
+/// permitted for a directory with a trailing slash only: an existing file results in 405, a missing one in 404. Other
+/// methods are passed to the handler that supports them (`dav_methods`, `other_methods`), otherwise the response is
+/// 405.
 fn begin(exchange: &mut Exchange, other_methods: &dyn MethodHandler) -> PhaseStep {
     let request = &exchange.request;
     let reads = matches!(request.received.head.method(), Method::Get | Method::Head) || request.route.as_get;
@@ -193,7 +194,8 @@ async fn read_once(found: &FoundFile, path: &std::path::Path) -> std::io::Result
     loaded.unwrap_or_else(|_| Err(std::io::Error::other("the read was cancelled")))
 }
 
-/// Serves a directory: a random file (`random_index`), the first existing file of `index`, or a listing.
+/// Serves a directory: a random file (`random_index`), the first parameter of `index` that [`find_index`] accepts, or a
+/// listing. Otherwise the response is 403, or 404 for a missing directory.
 fn index(exchange: &mut Exchange) -> PhaseStep {
     #[cfg(feature = "nginx-extras")]
     if random_index::is_on(&exchange.request) {
@@ -220,7 +222,7 @@ fn first_index(exchange: &mut Exchange) -> PhaseStep {
 type LookupFn = fn(&Request, &mut Frame, &[u8]) -> Arc<PathEntry>;
 
 /// Finds the first parameter of `index` that is an absolute URI, or the name of an existing file or directory; sets the
-/// URI of the request to that of the parameter, and returns an internal redirect. Returns `None` if there is none, and
+/// URI of the request accordingly, and returns an internal redirect. Returns `None` if there is no such parameter, and
 /// status 500 if a parameter cannot be evaluated.
 fn find_index(exchange: &mut Exchange, look: LookupFn) -> Option<PhaseStep> {
     let site = std::rc::Rc::clone(&exchange.request.site);
@@ -370,10 +372,10 @@ fn serve_encoded(exchange: &mut Exchange, found: &FoundFile, file: &FileEntry) -
     PhaseStep::Answer(answer)
 }
 
-/// Returns the best encoding of a small file that the client accepts and that exists; `None` to send the file
-/// uncompressed, also if the best of all encodings exists but is not smaller. A missing better encoding is created once
-/// in the background. If none exists, one with gzip is created immediately, if the client accepts it and the file is
-/// not too long for that ([`first_gzip_level`]).
+/// Returns the best available encoding of a small file that the client accepts; `None` to send the file uncompressed,
+/// also if its best encoding is not smaller. If the best encoding is missing or was made with the lowest level, it is
+/// generated once in the background. If no acceptable encoding exists, one with gzip is generated immediately, unless
+/// the client does not accept gzip or the file is too long for that ([`first_gzip_level`]).
 fn best_encoding(
     request: &Request,
     entry: &Arc<PathEntry>,

@@ -56,8 +56,9 @@ fn items(folder: &Path, walk: PathResolution, selection: ItemSelection) -> io::R
     Ok(items)
 }
 
-/// Returns an entry; a symbolic link as its target, if it exists and may be followed, otherwise as a link. Returns
-/// `None` for links that are not selected, entries without permission, and entries removed meanwhile.
+/// Returns the entry `name` of a directory. A symbolic link is returned as its target if that exists and may be
+/// followed, otherwise as a link. Returns `None` for a link if links are not selected, for an entry without permission,
+/// and for an entry that was removed since the directory was read.
 fn item(
     folder: &OwnedFd,
     name: &[u8],

@@ -23,7 +23,7 @@ pub(super) static ROWS: &[Directive] = &[Directive::new(
 )
 .repeats()];
 
-/// Content handler of `stub_status`.
+/// Content handler of `stub_status`, which returns counters of connections and requests.
 #[derive(Debug)]
 struct StubStatus;
 

@@ -8,11 +8,12 @@ use self::extension::ExtensionState;
 use super::{HeadLimits, ParseStatus, line, response};
 use crate::{Fields, ParseError};
 
-/// Terminator of a chunked body without trailers.
+/// Last bytes of a chunked body without trailers: a chunk of size 0 and an empty trailer section.
 pub const LAST_CHUNK: &[u8] = b"0\r\n\r\n";
 
-/// Maximum value of the counter of bytes in chunk extensions, padding and leading zeros of chunk sizes. Each data byte
-/// reduces the counter by one, down to 0. More of these bytes would only waste CPU time of the recipient.
+/// Maximum value of the counter of bytes in chunk extensions, padding and leading zeros of chunk sizes; a body that
+/// exceeds it is rejected, because such bytes only waste CPU time of the recipient. Each data byte reduces the counter
+/// by one, down to 0.
 const EXTENSION_LIMIT: u16 = 1024;
 
 /// Limits of the trailer section of a chunked body: 8 KB and 100 fields.
@@ -29,7 +30,7 @@ const TRAILER_LIMITS: HeadLimits = HeadLimits {
 pub struct Chunk {
     /// Number of consumed input bytes; the next call must pass the bytes after them.
     pub consumed: usize,
-    /// Part of the input that is body data; may be empty.
+    /// Range of the input that is body data; may be empty.
     pub data: Range<usize>,
     /// True if the body is complete, including trailers.
     pub done: bool,
@@ -45,7 +46,7 @@ pub struct Chunk {
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ChunkState {
-    /// Before the first digit of a chunk size.
+    /// Before the first digit of a chunk size, at the start of the body or after a chunk.
     #[default]
     Size,
     SizeDigits,
@@ -57,7 +58,7 @@ enum ChunkState {
     Data,
     DataCr,
     DataLf,
-    /// In the trailer section, whose lines are collected until it is complete.
+    /// In the trailer section; its lines are collected until the section is complete.
     Trailer,
     Done,
 }

@@ -22,18 +22,19 @@ pub enum ResponseFraming {
     Length(u64),
     /// Chunked coding.
     Chunked,
-    /// Body that ends when the connection is closed.
+    /// The body is terminated by the close of the connection.
     UntilClose,
 }
 
-/// Options of a `Connection` field that a proxy must handle (RFC 9110 §7.6.1): true if the field contains the option.
+/// Options in a `Connection` field that a proxy must handle (RFC 9110 §7.6.1). Each flag is true if the field contains
+/// the option.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ConnectionOptions {
-    /// `close`.
+    /// True if the field contains `close`.
     pub close: bool,
-    /// `keep-alive`.
+    /// True if the field contains `keep-alive`.
     pub keep_alive: bool,
-    /// `upgrade`.
+    /// True if the field contains `upgrade`.
     pub upgrade: bool,
 }
 
@@ -84,8 +85,8 @@ fn check_chunked(fields: &Fields) -> Result<(), ParseError> {
     }
 }
 
-/// Returns whether all codings in a `Transfer-Encoding` are those of RFC 9112 §7 and `chunked` is one of them, but not
-/// the last. Returns false if a coding is unknown, which is a different error.
+/// Returns whether a `Transfer-Encoding` lists only codings of RFC 9112 §7 and contains `chunked`, but not as the last
+/// coding. Returns false if a coding is unknown, for which the caller reports another error.
 fn has_chunked_before_last(value: &[u8]) -> bool {
     const OTHERS: [&[u8]; 5] = [b"gzip", b"x-gzip", b"deflate", b"compress", b"x-compress"];
     let codings = value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii).filter(|name| !name.is_empty());

@@ -12,9 +12,9 @@ pub struct HeadLimits {
     pub total: usize,
     /// Maximum number of fields (`max_headers`).
     pub fields: usize,
-    /// True if fields of requests whose names contain bytes other than letters, digits, `-` and (with
-    /// `underscores_in_headers`) `_` are dropped (`ignore_invalid_headers`); otherwise they are accepted. Has no effect
-    /// on responses and trailers.
+    /// True to drop request fields if their names contain bytes other than letters, digits, `-` and (with
+    /// `underscores_in_headers`) `_` (`ignore_invalid_headers`); false to accept them. Has no effect on responses and
+    /// trailers.
     pub ignore_invalid_headers: bool,
     /// True if `_` is valid in field names of requests (`underscores_in_headers`); otherwise `ignore_invalid_headers`
     /// applies to such names.

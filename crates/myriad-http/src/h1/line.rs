@@ -31,13 +31,13 @@ pub(super) const TRAILER: LineRules =
 /// Result of parsing a line of a head. Positions are offsets in the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum HeadLine {
-    /// The line is incomplete.
+    /// The line has not arrived completely.
     Partial,
     /// Empty line that terminates the head or trailer section, with the position after it.
     End(usize),
     /// Line without a colon that is skipped, with the position after it.
     Skip(usize),
-    /// Field line.
+    /// Field line, with the positions of its parts.
     Field(FieldLine),
 }
 
@@ -95,9 +95,9 @@ pub(super) fn parse_line(buf: &[u8], start: usize, rules: LineRules) -> Result<H
     }))
 }
 
-/// Returns the position of the LF that terminates the field line whose value starts at `start`, and the end of the
-/// value with its trailing white space; `None` if the line is incomplete. Fails for a CR without LF, and for control
-/// bytes that `rules` do not allow.
+/// Finds the end of a field line, given the position `start` of its value. Returns the position of the LF that
+/// terminates the line, and the end of the value with its trailing white space; `None` if the line is incomplete. Fails
+/// for a CR without LF, and for control bytes that `rules` do not allow.
 #[inline]
 fn value_line_end(buf: &[u8], start: usize, rules: LineRules) -> Result<Option<(usize, usize)>, ParseError> {
     let mut at = start;

@@ -318,7 +318,7 @@ fn version_number(buf: &[u8], at: usize) -> Result<Option<(u8, usize)>, ParseErr
     }
 }
 
-/// Rejects targets whose form is not valid for the method (RFC 9112 §3.2).
+/// Returns an error if the form of the request target is not valid for the method (RFC 9112 §3.2).
 #[inline]
 fn check_target(target: &[u8], method: Method) -> Result<(), ParseError> {
     if target.first() == Some(&b'/') && method != Method::Connect {

@@ -7,8 +7,8 @@ use super::frame::kind;
 use super::{ConnectionError, ErrorCode, FRAME_HEADER};
 use crate::ResetBudget;
 
-/// Maximum number of useless frames, such as PING or SETTINGS, that a peer may send beyond those that its requests and
-/// bodies justify.
+/// Number of useless frames, such as PING or SETTINGS, that a peer may initially send, and maximum to which its
+/// requests and bodies can restore this number.
 const FRAMES: u32 = 10_000;
 /// Number of useless frames, such as window updates and settings, that the peer may send for each received HEADERS
 /// frame, for each complete response, and for each sent piece of a body of at least [`PIECE`] bytes.
@@ -21,8 +21,8 @@ const MESSAGE: usize = 5;
 /// Number of pending output bytes up to which the peer may send PING and SETTINGS frames, which require a response.
 const BACKLOG: usize = 1024 * 1024;
 
-/// Number of bytes, in addition to the window, that the peer may have in flight on a stream when this side closes it: a
-/// head and trailers.
+/// Number of header bytes (head and trailers) that the peer is assumed to have in flight, in addition to body data, on
+/// a stream that this side closes.
 const HEADS: u64 = 16 * 1024;
 /// Maximum number of bytes that are assumed to be in flight on all closed streams of a connection together.
 const UNDER_WAY: u64 = 64 * 1024 * 1024;

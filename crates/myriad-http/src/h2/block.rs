@@ -6,7 +6,7 @@ use super::{ConnectionError, ErrorCode};
 /// Maximum number of `CONTINUATION` frames of a header block.
 const CONTINUATIONS: u32 = 100;
 
-/// Header block of which `CONTINUATION` frames are still missing.
+/// Header block that is incomplete: `CONTINUATION` frames are still missing.
 #[derive(Debug)]
 pub(super) struct PartialHeaderBlock {
     pub(super) opening: FrameHeader,

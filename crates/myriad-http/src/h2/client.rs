@@ -54,7 +54,7 @@ pub enum OriginEvent {
         stream: u32,
         /// Response head.
         head: Box<ResponseHead>,
-        /// True if no body follows.
+        /// True if neither a body nor trailers follow the head.
         end: bool,
     },
     /// Piece of a response body. It occupies the window of the stream until [`Http2Client::release`].
@@ -63,7 +63,7 @@ pub enum OriginEvent {
         stream: u32,
         /// Range of the input with the data; may be empty if `end` is true.
         data: Range<usize>,
-        /// True if the body is complete.
+        /// True if this piece completes the body.
         end: bool,
     },
     /// Trailer fields, which complete the body.
@@ -75,7 +75,7 @@ pub enum OriginEvent {
     },
 }
 
-/// Reason why a request has no complete response.
+/// Reason why a request will get no complete response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestFailure {
     /// The origin did not process the request, so it may be sent again (RFC 9113 §8.7).
@@ -205,7 +205,7 @@ impl Http2Client {
         }
     }
 
-    /// Frees memory that an idle connection does not need.
+    /// Frees buffers that an idle connection does not need; pending output is preserved.
     pub fn free_idle_memory(&mut self) {
         self.header_block = Vec::new();
         self.output.free_idle_memory();

@@ -65,7 +65,7 @@ pub enum ClientEvent {
         stream: u32,
         /// Range of the input with the data; may be empty if `end` is true.
         data: Range<usize>,
-        /// True if the body is complete.
+        /// True if this piece completes the body.
         end: bool,
     },
     /// The length of a body differs from the announced length (RFC 9113 §8.1.1). No response has been sent yet, so the
@@ -97,7 +97,7 @@ pub struct Http2Server {
     began: bool,
     /// True if the client has acknowledged the `SETTINGS` of the server.
     acknowledged: bool,
-    /// Highest stream that is still served, after a final `GOAWAY` with it was sent; `None` before.
+    /// Highest stream that is still served, as announced in the final `GOAWAY`; `None` until that frame is queued.
     leaving: Option<u32>,
     /// True once a graceful `GOAWAY` was sent, after which the client should open no more streams. New streams are
     /// accepted until `leaving` is set.
@@ -212,7 +212,7 @@ impl Http2Server {
         self.leaving.is_some()
     }
 
-    /// Frees memory that an idle connection does not need.
+    /// Frees buffers that an idle connection does not need; pending output is preserved.
     pub fn free_idle_memory(&mut self) {
         self.scratch = HeadBuffers::default();
         self.header_block = Vec::new();

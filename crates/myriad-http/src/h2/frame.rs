@@ -16,7 +16,7 @@ pub(super) mod kind {
     pub(in super::super) const GOAWAY: u8 = 7;
     pub(in super::super) const WINDOW_UPDATE: u8 = 8;
     pub(in super::super) const CONTINUATION: u8 = 9;
-    /// Frame with the priority of a response (RFC 9218 §7.1).
+    /// Type of the frame that sets the priority of a response (RFC 9218 §7.1).
     pub(in super::super) const PRIORITY_UPDATE: u8 = 16;
 }
 
@@ -49,7 +49,7 @@ impl FrameHeader {
         Some(Self { length, kind: *kind, flags: *flags, stream })
     }
 
-    /// Encodes the header.
+    /// Returns the header in its wire format.
     pub(super) fn bytes(self) -> [u8; FRAME_HEADER] {
         let mut bytes = [0; FRAME_HEADER];
         bytes[..3].copy_from_slice(&(self.length as u32).to_be_bytes()[1..]);

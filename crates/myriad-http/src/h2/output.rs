@@ -64,7 +64,7 @@ impl OutputQueue {
         }
     }
 
-    /// Queues a frame with a small payload.
+    /// Adds a frame to the output. The payload is copied, so it should be small.
     pub(super) fn push_frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         let header = FrameHeader { length: payload.len(), kind, flags, stream };
         self.push_copied(&header.bytes());

@@ -7,8 +7,8 @@ use crate::structured::{StructuredValue, dictionary};
 pub struct Priority {
     /// Urgency, from 0 (most urgent) to 7.
     pub urgency: u8,
-    /// True if the client can use parts of the response. Incremental responses share the connection; others are sent
-    /// one after the other.
+    /// True if the client can use a part of the response before the rest arrives. Incremental responses are sent in
+    /// turns; other responses are sent one after the other.
     pub incremental: bool,
 }
 

@@ -177,7 +177,8 @@ fn part<'a>(text: &'a [u8], range: Option<&Range<usize>>) -> &'a [u8] {
     range.and_then(|range| text.get(range.clone())).unwrap_or_default()
 }
 
-/// Rejects an invalid method, path or scheme (RFC 9113 §8.3.1).
+/// Rejects a missing or invalid method, path or scheme (RFC 9113 §8.3.1). The only valid path without a leading slash
+/// is `*`, with the method OPTIONS.
 fn check_line(method: &[u8], path: &[u8], scheme: &[u8]) -> Result<(), ParseError> {
     if method.is_empty() || path.is_empty() || scheme.is_empty() {
         return Err(ParseError::InvalidPseudoField);

@@ -48,7 +48,7 @@ pub fn goaway(stream: u64) -> Vec<u8> {
     out
 }
 
-/// Event in the input of the client's control stream.
+/// Event in the input of the client's HTTP/3 control stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ControlEvent {
     /// More bytes are needed.

@@ -6,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u64)]
 pub enum Http3ErrorCode {
-    /// No error.
+    /// `H3_NO_ERROR`: normal close, without an error.
     NoError = 0x100,
     /// Violation of a protocol rule without a more specific code.
     GeneralProtocol = 0x101,
@@ -18,13 +18,13 @@ pub enum Http3ErrorCode {
     ClosedCriticalStream = 0x104,
     /// The type of a frame is not allowed at this point.
     FrameUnexpected = 0x105,
-    /// A frame is malformed or truncated.
+    /// `H3_FRAME_ERROR`: a frame is malformed or truncated.
     Frame = 0x106,
     /// The client generates excessive load.
     ExcessiveLoad = 0x107,
-    /// An identifier of a stream or push is invalid.
+    /// `H3_ID_ERROR`: an identifier of a stream or push is invalid.
     Id = 0x108,
-    /// A setting is invalid.
+    /// `H3_SETTINGS_ERROR`: the payload of a `SETTINGS` frame is invalid.
     Settings = 0x109,
     /// The first frame of the control stream is not `SETTINGS`.
     MissingSettings = 0x10a,
@@ -34,7 +34,7 @@ pub enum Http3ErrorCode {
     RequestCancelled = 0x10c,
     /// The stream was closed before the request was complete.
     RequestIncomplete = 0x10d,
-    /// The message is malformed.
+    /// `H3_MESSAGE_ERROR`: an HTTP message is malformed.
     Message = 0x10e,
     /// A field section cannot be decoded.
     QpackDecompression = 0x200,
@@ -54,7 +54,7 @@ impl Http3ErrorCode {
 /// Part of a connection that an error terminates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ErrorScope {
-    /// Only the stream.
+    /// Only the stream on which the error occurred.
     Stream,
     /// The connection with all its streams.
     Connection,
@@ -67,7 +67,7 @@ pub struct Http3Error {
     pub scope: ErrorScope,
     /// Error code sent to the client.
     pub code: Http3ErrorCode,
-    /// Description for the client and the log.
+    /// Description of the violation, sent to the client and logged.
     pub reason: &'static str,
 }
 

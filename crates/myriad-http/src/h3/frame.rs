@@ -9,7 +9,7 @@ pub(super) mod kind {
     pub(in super::super) const PUSH_PROMISE: u64 = 0x5;
     pub(in super::super) const GOAWAY: u64 = 0x7;
     pub(in super::super) const MAX_PUSH_ID: u64 = 0xd;
-    /// Frame with the priority of the response on a request stream (RFC 9218 §7.2).
+    /// Type of the frame that sets the priority of the response on a request stream (RFC 9218 §7.2).
     pub(in super::super) const PRIORITY_UPDATE: u64 = 0xf_0700;
 
     /// Returns whether a frame type is one of HTTP/2 that HTTP/3 forbids (RFC 9114 §7.2.8).
@@ -39,7 +39,7 @@ pub(super) fn write_integer(out: &mut Vec<u8>, value: u64) {
     }
 }
 
-/// Appends the type and length of a frame.
+/// Appends the header of an HTTP/3 frame: its type `kind` and the length of its payload.
 pub(super) fn write_head(out: &mut Vec<u8>, kind: u64, length: usize) {
     write_integer(out, kind);
     write_integer(out, length as u64);
@@ -52,7 +52,7 @@ pub(super) struct FrameHeadReader {
     length: usize,
 }
 
-/// Type and length of a frame.
+/// Header of an HTTP/3 frame: type and length of the payload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FrameHead {
     pub(super) kind: u64,

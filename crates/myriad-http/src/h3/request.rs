@@ -61,8 +61,8 @@ pub struct RequestReader {
     stream: u64,
     state: RequestReaderState,
     part: MessagePart,
-    /// Length of the request body less that of all DATA frames whose head has arrived, in bytes; `None` if
-    /// `Content-Length` did not announce it.
+    /// Length of the request body minus the lengths of all DATA frames that have begun, in bytes; `None` if
+    /// `Content-Length` did not announce the length.
     announced: Option<u64>,
 }
 
@@ -161,8 +161,8 @@ impl RequestReader {
         matches!(self.state, RequestReaderState::Blocked { .. })
     }
 
-    /// Stops reading the stream. Unless trailers have completed the request, also notifies the client, which may then
-    /// evict the table entries that the stream refers to.
+    /// Stops reading the stream. Unless trailers have completed the request, also queues a stream cancellation; after
+    /// it, the client may evict the table entries that the stream refers to.
     pub fn abandon(&mut self, fields: &mut QpackDecoder) {
         if matches!(self.state, RequestReaderState::Blocked { .. }) {
             fields.stream_unblocked();
@@ -199,8 +199,8 @@ impl RequestReader {
         }
     }
 
-    /// Returns the length of the request body less that of all DATA frames whose head has arrived, in bytes; `None` if
-    /// `Content-Length` did not announce it.
+    /// Returns the length of the request body minus the lengths of all DATA frames that have begun, in bytes; `None` if
+    /// `Content-Length` did not announce the length.
     pub fn announced(&self) -> Option<u64> {
         self.announced
     }

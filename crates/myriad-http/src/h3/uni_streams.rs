@@ -11,7 +11,7 @@ pub enum UniStreamRole {
     /// The type of the stream has not arrived completely.
     #[default]
     Unknown,
-    /// Control stream.
+    /// Control stream, which carries settings and priorities.
     #[doc(hidden)]
     Control(Box<ControlRole>),
     /// QPACK encoder stream, which fills the dynamic table that requests use.
@@ -100,8 +100,8 @@ impl UniStreamRole {
     }
 }
 
-/// Reads a stream type of at most eight bytes, of which `unprocessed` stores the first between calls; `None` if it is
-/// incomplete.
+/// Reads a stream type of at most eight bytes; `None` if it is incomplete. `unprocessed` stores its first bytes between
+/// calls.
 fn take_integer(unprocessed: &mut Vec<u8>, input: &mut &[u8]) -> Option<u64> {
     while let Some((byte, rest)) = input.split_first() {
         *input = rest;

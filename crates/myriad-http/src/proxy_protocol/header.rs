@@ -17,7 +17,7 @@ pub struct ProxyHeader {
     pub(super) tlvs: Box<[u8]>,
 }
 
-/// Result of [`parse`](super::parse).
+/// Result of parsing the start of a connection by [`parse`](super::parse).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum HeaderParseStatus {
     /// More bytes are needed. Not returned once [`LONGEST`] bytes are available.

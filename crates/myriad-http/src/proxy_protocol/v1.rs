@@ -51,8 +51,8 @@ fn may_become_a_header(bytes: &[u8]) -> bool {
     })
 }
 
-/// Returns the version 1 header for a connection: the address of the client, and the address to which it connected.
-/// `None` results in an `UNKNOWN` line.
+/// Returns the version 1 header for a connection, given the address of the client and the address to which it
+/// connected. IPv4 addresses are mapped to IPv6 if the other address is IPv6. `None` results in an `UNKNOWN` line.
 pub fn version_1_line(ends: Option<(SocketAddr, SocketAddr)>) -> Vec<u8> {
     let Some((source, destination)) = ends else { return b"PROXY UNKNOWN\r\n".to_vec() };
     let (from, to) = (source.ip().to_canonical(), destination.ip().to_canonical());

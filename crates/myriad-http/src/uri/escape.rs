@@ -17,7 +17,7 @@ pub enum EscapeKind {
     Html,
 }
 
-/// Escapes `text` and appends it to `out`.
+/// Escapes the bytes of `text` that `kind` lists, and appends the result to `out`.
 pub fn escape(text: &[u8], kind: EscapeKind, out: &mut Vec<u8>) {
     let mut plain = 0;
     for (at, &byte) in text.iter().enumerate() {
@@ -73,8 +73,8 @@ fn reference(byte: u8) -> &'static [u8] {
 
 /// Decodes each `%XX` in `text` and appends the result to `out`.
 ///
-/// As in nginx, a `%` before a byte that is not a hexadecimal digit is dropped and that byte is kept; a `%` with only
-/// one digit is dropped together with the digit and the byte after it.
+/// As in nginx, a `%` before a byte that is not a hexadecimal digit is dropped, and that byte is copied; a `%` with
+/// only one digit is dropped together with the digit and the byte after it.
 pub fn unescape(text: &[u8], out: &mut Vec<u8>) {
     let mut rest = text;
     while let Some(percent) = memchr::memchr(b'%', rest) {

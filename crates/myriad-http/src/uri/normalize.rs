@@ -4,10 +4,11 @@ use super::UriError;
 use super::escape::hex_digit;
 
 /// Appends the normalized path, with which locations are compared, to `out`: `%XX` is decoded, `.` and `..` are
-/// resolved, and with `merge_slashes`, adjacent slashes are merged. The path ends at a `?` or `#`.
+/// resolved, and with `merge_slashes`, adjacent slashes are merged. The path ends before a `?` or `#`.
 ///
-/// As in nginx, a path that leaves the root, an incomplete escape, NUL, and a path that does not start with `/` are
-/// errors. An escaped `/` or `.` has the same effect as a plain one. After an error, `out` is unchanged.
+/// As in nginx, these are errors: a path that leaves the root, a `%` without two hexadecimal digits, a NUL byte, and a
+/// path that does not start with `/`. An escaped `/` or `.` has the same effect as a plain one. After an error, `out`
+/// is unchanged.
 pub fn normalize_path(path: &[u8], merge_slashes: bool, out: &mut Vec<u8>) -> Result<(), UriError> {
     if path.first() != Some(&b'/') {
         return Err(UriError::InvalidTarget);

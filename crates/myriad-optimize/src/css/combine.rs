@@ -6,7 +6,7 @@ use super::rules::{CssItem, ItemKind, at_name, is_trivia, next_item, string_valu
 use super::tokens::{CssKind, CssTokens};
 use crate::{OptimizeLimits, PageUrl};
 
-/// Style sheet that is to be combined with others.
+/// Style sheet that has been prepared for a combination with others.
 #[derive(Clone, Debug)]
 pub struct SheetSource {
     text: String,
@@ -62,7 +62,7 @@ impl SheetSource {
         Ok(Self { text, has_import })
     }
 
-    /// Returns the prepared text.
+    /// Returns the text of the sheet as prepared by [`SheetSource::prepare`].
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -73,8 +73,8 @@ impl SheetSource {
     }
 }
 
-/// Combines style sheets in their order. The tokens of the result are compared with those of the parts. Returns an
-/// error if they differ, if the result would exceed a limit, or if a sheet other than the first has `@import`.
+/// Combines style sheets in their order, and compares the tokens of the result with those of the sheets. Returns an
+/// error if tokens differ, if the result would exceed a limit, or if a sheet other than the first has `@import`.
 pub fn combine(sheets: &[&SheetSource], limits: &OptimizeLimits) -> Result<String, CssRefusal> {
     if sheets.iter().skip(1).any(|sheet| sheet.has_import) {
         return Err(CssRefusal::Import);
@@ -100,7 +100,7 @@ pub fn combine(sheets: &[&SheetSource], limits: &OptimizeLimits) -> Result<Strin
     }
 }
 
-/// Rewrites relative URLs.
+/// Rewriter of the relative URLs in a style sheet, which makes them independent of the sheet's folder.
 struct UrlMover<'s, 'a> {
     sheet: &'s CssTokens<'a>,
     url: &'s PageUrl,

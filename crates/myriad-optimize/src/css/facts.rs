@@ -49,7 +49,7 @@ const SIZING: [&str; 19] = [
     "animation-name",
     "zoom",
 ];
-/// Pseudo-elements without text of the page.
+/// Pseudo-elements that contain no text of the page.
 const WITHOUT_TEXT: [&str; 6] = ["before", "after", "marker", "placeholder", "selection", "backdrop"];
 /// Maximum nesting of `:is()` and `:where()` that is evaluated.
 const NESTED: usize = 4;
@@ -58,7 +58,7 @@ const NESTED: usize = 4;
 /// matches at least the elements that the selector matches.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct ElementPattern {
-    /// Name in lower case; `None` for any.
+    /// Name that the element must have, in lower case; `None` for any name.
     pub tag: Option<String>,
     /// Classes that the element must have.
     pub classes: Vec<String>,
@@ -99,11 +99,11 @@ impl fmt::Display for ElementPattern {
 /// Facts about a style sheet.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SheetFacts {
-    /// Elements whose white space may be shown as written.
+    /// Patterns of elements in which browsers may show white space as written, instead of collapsing it.
     pub preserving: Vec<ElementPattern>,
-    /// Elements whose height may not follow from their width, if they are images.
+    /// Patterns of elements: if such an element is an image, its height may not follow from its width.
     pub sized: Vec<ElementPattern>,
-    /// Elements that may stretch an image within them to their own width.
+    /// Patterns of elements that may stretch an image within them to their own width.
     pub stretching: Vec<ElementPattern>,
     /// True if a rule with the selector `img`, in no other rule than `@layer`, sets `height: auto`.
     pub has_auto_height: bool,
@@ -139,18 +139,18 @@ impl SheetFacts {
     }
 }
 
-/// Effects of the declarations of a rule.
+/// Effects of the declarations of a rule on an element that it selects.
 #[derive(Clone, Copy, Default)]
 struct Effects {
-    /// White space is shown as written.
+    /// True if white space may be shown as written.
     preserves: bool,
-    /// The height of an image may not follow from its width.
+    /// True if the height of an image may not follow from its width.
     sizes: bool,
-    /// The width is set.
+    /// True if the width is set.
     widens: bool,
-    /// Elements within may be stretched to the width.
+    /// True if images within the element may be stretched to its width.
     stretches: bool,
-    /// The height follows from the width.
+    /// True if the height of an image follows from its width (`height: auto`).
     has_auto_height: bool,
 }
 
@@ -172,7 +172,8 @@ struct FactsReader<'s, 'a> {
 }
 
 impl FactsReader<'_, '_> {
-    /// Reads a list of items. Returns the effects of its declarations, without those of nested style rules.
+    /// Reads a list of rules and declarations. Returns the combined effects of its declarations, except declarations in
+    /// nested style rules.
     fn list(&mut self, range: Range<usize>, is_nested: bool) -> Effects {
         let mut effects = Effects::default();
         let mut at = range.start;
@@ -260,7 +261,7 @@ impl FactsReader<'_, '_> {
     }
 }
 
-/// Returns the effects of a declaration.
+/// Returns the effects of the declaration of the property `name`, whose value consists of the tokens `value`.
 fn effects_of(sheet: &CssTokens<'_>, name: &str, value: Range<usize>) -> Effects {
     let has_word = |words: &[&str]| {
         value.clone().any(|index| words.iter().any(|word| sheet.text_of(index).eq_ignore_ascii_case(word)))
@@ -332,7 +333,8 @@ fn preserves(sheet: &CssTokens<'_>, value: Range<usize>) -> bool {
     })
 }
 
-/// Returns the reference of an `@import` rule; `None` if it is not understood.
+/// Returns the reference of an `@import` rule, as written; `None` if the rule has another form or the reference
+/// contains escapes.
 fn import_reference(sheet: &CssTokens<'_>, item: &CssItem) -> Option<String> {
     let mut indexes = item.prelude.clone().skip(1).filter(|index| !is_trivia(sheet, *index));
     let first = indexes.next()?;

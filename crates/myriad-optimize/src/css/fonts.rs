@@ -7,11 +7,11 @@ use myriad_base::digits::hexadecimal;
 use super::rules::{ItemKind, is_trivia, next_item, string_value, trimmed, url_value};
 use super::tokens::{CssKind, CssTokens};
 
-/// Elements whose font the text of a page inherits.
+/// Selectors of the elements from which the text of a page inherits its font.
 const ROOTS: [&str; 3] = [":root", "html", "body"];
 /// Code point of a letter that a font for the text of a page contains.
 const LETTER: u32 = 'a' as u32;
-/// Weight of usual text.
+/// Font weight of usual text (`font-weight: normal`).
 const NORMAL: u32 = 400;
 
 /// Font of an `@font-face` rule for usual text.
@@ -19,18 +19,18 @@ const NORMAL: u32 = 400;
 pub struct FontFace {
     /// Name of the family in lower case.
     pub family: String,
-    /// Reference of the file, which is WOFF2, as written.
+    /// Reference of the font's WOFF2 file, as written in the style sheet.
     pub reference: String,
 }
 
-/// Font family of a rule for the whole page.
+/// Font family that a rule sets for the whole page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FontFamily {
-    /// Name in lower case.
+    /// Name of the family in lower case.
     Name(String),
     /// Name of the custom property that contains the family.
     Variable(String),
-    /// Not understood.
+    /// Value that this module does not understand.
     Unknown,
 }
 
@@ -89,7 +89,8 @@ impl FontFacts {
     }
 }
 
-/// Returns the declarations of a block: names (in lower case, except those of custom properties) and values.
+/// Returns the declarations of a block: names (in lower case, except names of custom properties) and token ranges of
+/// the values.
 fn declarations(sheet: &CssTokens<'_>, block: Range<usize>) -> Vec<(String, Range<usize>)> {
     let (mut found, mut at) = (Vec::new(), block.start);
     while at < block.end {
@@ -118,7 +119,7 @@ fn declarations(sheet: &CssTokens<'_>, block: Range<usize>) -> Vec<(String, Rang
     found
 }
 
-/// Returns the text of tokens without comments.
+/// Returns the text of a range of tokens, without comments.
 fn text(sheet: &CssTokens<'_>, range: Range<usize>) -> String {
     let words =
         range.filter(|index| sheet.kind(*index) != CssKind::Comment).map(|index| sheet.text_of(index));
@@ -168,7 +169,7 @@ fn woff2_reference(sheet: &CssTokens<'_>, value: Range<usize>) -> Option<String>
     path.to_ascii_lowercase().ends_with(".woff2").then_some(reference)
 }
 
-/// Returns whether a weight, or a range of weights, includes that of usual text.
+/// Returns whether a value of `font-weight`, which may be a range, includes the normal weight.
 fn is_normal_weight(value: &str) -> bool {
     let weights: Vec<u32> = value
         .split_ascii_whitespace()

@@ -37,8 +37,8 @@ pub fn rewrite_css(text: &str, limits: &OptimizeLimits) -> Result<String, CssRef
     Ok(result)
 }
 
-/// Returns the encoding that the first bytes of a style sheet declare; `None` if they do not. Other `@charset` rules, and
-/// those of `style` elements, declare nothing (CSS Syntax, section 3.2).
+/// Returns the encoding that the first bytes of a style sheet declare; `None` if they declare none. An `@charset` rule
+/// anywhere else, or in a `style` element, declares nothing (CSS Syntax, section 3.2).
 pub fn declared_charset(text: &str) -> Option<&str> {
     let (name, rest) = text.strip_prefix(CHARSET)?.split_once('"')?;
     (rest.starts_with(';') && CHARSET.len() + name.len() + 2 <= MAX_CHARSET).then_some(name)
@@ -49,13 +49,13 @@ fn starts_with_charset(text: &str) -> bool {
     text.starts_with(CHARSET)
 }
 
-/// Place of white space, which determines between which tokens it has no meaning.
+/// Context of white space, which determines between which tokens the white space has no meaning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Selector,
-    /// Value of a declaration.
+    /// In the value of a declaration.
     Value,
-    /// Prelude of an at-rule; true for `@media` and `@container`.
+    /// In the part of an at-rule before its block or semicolon; true for `@media` and `@container`.
     AtRule(bool),
 }
 

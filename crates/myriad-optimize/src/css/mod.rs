@@ -15,24 +15,24 @@ pub use minify::{declared_charset, rewrite_css};
 /// Reason why a style sheet is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CssRefusal {
-    /// Longer than `sheet_bytes` of the limits, or `bundle_bytes` for a combined sheet.
+    /// The sheet is longer than `sheet_bytes` of the limits, or a combined sheet than `bundle_bytes`.
     TooLong,
-    /// Nested more deeply than `sheet_depth` of the limits.
+    /// The sheet is nested more deeply than `sheet_depth` of the limits.
     TooDeep,
-    /// Bad tokens, or brackets that are closed but not open.
+    /// The sheet contains invalid tokens, or closing brackets without an opening one.
     Malformed,
-    /// The end is within a comment, string, bracket or rule.
+    /// The sheet ends within a comment, string, bracket or rule.
     OpenEnd,
-    /// The result would have other tokens than the original.
+    /// The tokens of the result would differ from those of the original.
     Different,
-    /// An `@charset` that is not at the start, but would be there in the result.
+    /// The result would start with an `@charset` rule that is not at the start of the original.
     Charset,
-    /// An `@import` that would not be at the start of the combined sheet.
+    /// An `@import` rule would not be at the start of the combined sheet.
     Import,
-    /// An `@namespace`, which applies to the whole sheet.
+    /// The sheet has an `@namespace` rule, which applies to the whole sheet.
     Namespace,
-    /// A URL with escapes; or a relative URL that is in a custom property, cannot be resolved, or contains characters
-    /// that cannot be written in its place.
+    /// The sheet has a URL with escapes; or a relative URL that is in a custom property, cannot be resolved, or
+    /// contains characters that cannot be written in its position.
     Url,
 }
 

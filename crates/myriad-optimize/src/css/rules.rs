@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::tokens::{CssKind, CssTokens};
 
-/// Rule or declaration within a list.
+/// Rule or declaration of a style sheet, as ranges and indexes of its tokens.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CssItem {
     pub(crate) kind: ItemKind,

@@ -2,10 +2,10 @@
 
 use super::tokenizer::{HtmlKind, HtmlTag};
 
-/// Elements whose inner elements cannot end an element outside of them.
+/// Names of elements whose contents cannot close an element outside of them.
 const SCOPES: [&str; 10] =
     ["table", "td", "th", "caption", "svg", "math", "template", "button", "object", "marquee"];
-/// Elements without an end tag.
+/// Names of elements that never have an end tag.
 pub(crate) const VOID: [&str; 14] = [
     "area", "base", "br", "col", "embed", "hr", "img", "input", "link", "meta", "param", "source", "track",
     "wbr",
@@ -19,9 +19,9 @@ pub(crate) struct ElementRegions {
 
 struct OpenElement {
     name: String,
-    /// Number of elements of this name that are open.
+    /// Number of open elements with the name of the selected element, including that element.
     depth: usize,
-    /// Number of elements of [`SCOPES`] that are open within it.
+    /// Number of open elements of [`SCOPES`] within the selected element.
     scopes: usize,
 }
 

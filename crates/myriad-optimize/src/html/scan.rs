@@ -7,7 +7,7 @@ use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken};
 use crate::PageUrl;
 use crate::options::PLACE_MARKER;
 
-/// Elements whose start tags do not end the head of a page.
+/// Names of elements that may be in the head of a page; the start tag of any other element closes the head.
 const HEAD: [&str; 12] = [
     "html", "head", "title", "base", "link", "meta", "style", "script", "noscript", "template", "bgsound",
     "basefont",
@@ -16,7 +16,7 @@ const HEAD: [&str; 12] = [
 /// Number of bytes of a page in which browsers search for its encoding.
 const ENCODING: usize = 1024;
 
-/// Kind of a resource.
+/// Kind of a resource that a page loads, by the element that names it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum ResourceKind {
     /// `<link rel="stylesheet">`
@@ -38,8 +38,8 @@ pub struct ScannedResource {
     pub kind: ResourceKind,
     /// Index of the start tag in the tokens.
     pub token: usize,
-    /// Absolute URL; `None` if the reference or that of the `base` element is not understood, or is no `http` or
-    /// `https` URL.
+    /// Absolute URL; `None` if the reference or the URL of the `base` element is not understood, or if the result is
+    /// not an `http` or `https` URL.
     pub url: Option<PageUrl>,
     /// True if browsers show nothing of the page (or of what follows) before the resource is loaded.
     pub is_blocking: bool,
@@ -70,9 +70,10 @@ pub struct PageScan {
     /// Number of `img`, `script` and `link` tags with an empty `src` or `href`, for which some browsers request the
     /// page again.
     pub empty_references: usize,
-    /// Index of the token with which the head ends; the number of tokens if nothing follows it.
+    /// Index of the end tag of the head; without that tag, index of the first token that is not part of the head. The
+    /// number of tokens if the whole page is part of the head.
     pub head_end: usize,
-    /// URL against which references are resolved; `None` if that of the `base` element is not understood.
+    /// URL against which references are resolved; `None` if the URL of the `base` element is not understood.
     pub base: Option<PageUrl>,
 }
 
@@ -82,7 +83,7 @@ impl PageScan {
         self.resources.iter().filter_map(|resource| resource.url.as_ref()).collect()
     }
 
-    /// Returns the resources of a kind.
+    /// Returns the resources of `kind`, in the order of the page.
     pub fn of_kind(&self, kind: ResourceKind) -> impl Iterator<Item = &ScannedResource> {
         self.resources.iter().filter(move |resource| resource.kind == kind)
     }
@@ -138,7 +139,7 @@ pub(crate) fn declared_encoding(tokens: &[HtmlToken<'_>]) -> Option<String> {
     })
 }
 
-/// Returns the URL against which references are resolved; `None` if that of `base` is not understood.
+/// Returns the URL against which references are resolved; `None` if the URL of the `base` element is not understood.
 fn base_of(tokens: &[HtmlToken<'_>], url: &PageUrl) -> Option<PageUrl> {
     let base = tokens.iter().find_map(|token| match &token.kind {
         HtmlKind::Start(tag) if tag.name == "base" && tag.has("href") => Some(tag.value("href")),

@@ -34,7 +34,7 @@ impl std::fmt::Display for HtmlRefusal {
 /// Token of a page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtmlToken<'a> {
-    /// Bytes of the token in the page.
+    /// Range of the bytes of the token in the page.
     pub range: Range<usize>,
     /// Kind of the token.
     pub kind: HtmlKind<'a>,
@@ -51,16 +51,16 @@ pub enum HtmlKind<'a> {
     Start(HtmlTag<'a>),
     /// End tag with its name in lower case.
     End(String),
-    /// Comment, or what browsers treat as one; document type.
+    /// Comment, markup that browsers treat as a comment, or document type.
     Comment,
-    /// Tag that the page does not complete.
+    /// Start of a tag whose `>` is missing at the end of the page.
     Incomplete,
 }
 
 /// Start tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtmlTag<'a> {
-    /// Name in lower case.
+    /// Name of the element in lower case.
     pub name: String,
     /// Attributes in the order of the page, also duplicates.
     pub attributes: Vec<HtmlAttribute<'a>>,
@@ -71,9 +71,9 @@ pub struct HtmlTag<'a> {
 /// Attribute of a tag.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HtmlAttribute<'a> {
-    /// Name as written.
+    /// Name of the attribute as written.
     pub name: &'a str,
-    /// Value as written, without quotes; empty if there is none.
+    /// Value of the attribute as written, without quotes; empty if there is none.
     pub value: &'a str,
     /// Whole attribute as written, with quotes.
     pub text: &'a str,
@@ -98,7 +98,7 @@ impl<'a> HtmlTag<'a> {
         decoded(self.raw(name)?)
     }
 
-    /// Returns whether the tag has an attribute.
+    /// Returns whether the tag has an attribute called `name`.
     pub fn has(&self, name: &str) -> bool {
         self.raw(name).is_some()
     }

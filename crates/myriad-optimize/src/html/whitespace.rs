@@ -6,7 +6,8 @@ use super::tokenizer::{HtmlKind, HtmlTag, HtmlToken, tokenize};
 use crate::OptimizeLimits;
 use crate::css::{ElementPattern, SheetFacts};
 
-/// Elements whose white space is retained: browsers show it, scripts commonly read it, or other rules apply.
+/// Names of elements in which white space is retained, because browsers show it, scripts commonly read it, or other
+/// parsing rules apply.
 const KEPT: [&str; 11] = [
     "pre",
     "textarea",
@@ -60,7 +61,7 @@ pub fn collapse_whitespace(
     Ok(shorter)
 }
 
-/// Returns whether the white space of an element is retained.
+/// Returns whether the white space in the element with this start tag is retained.
 fn keeps_white_space(tag: &HtmlTag<'_>, preserving: &[ElementPattern]) -> bool {
     let name = tag.name.as_str();
     // Custom elements may read their text.

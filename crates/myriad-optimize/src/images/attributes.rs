@@ -21,7 +21,7 @@ const WAITING: [&str; 3] = ["imagesLoaded", "imagesloaded", "masonry"];
 pub(crate) struct ImageChanges {
     /// New texts for ranges of the page, in their order.
     pub(crate) edits: Vec<(Range<usize>, String)>,
-    /// Reports of `lazyload_images`, `decode_images_async` and `prioritize_largest_image`, also of those that are off.
+    /// Reports of `lazyload_images`, `decode_images_async` and `prioritize_largest_image`, even of those that are off.
     pub(crate) reports: Vec<FilterReport>,
     /// Index in [`PageScan::images`] of the image that the page marks as the most important, otherwise of the one that
     /// is probably the largest on the first screen; `None` if neither is known.
@@ -33,7 +33,7 @@ pub(crate) struct ImageChanges {
 pub(crate) struct PageImages<'a> {
     pub(crate) tokens: &'a [HtmlToken<'a>],
     pub(crate) scan: &'a PageScan,
-    /// Texts of the page's scripts.
+    /// Texts of the scripts of the page, as far as they are readable.
     pub(crate) scripts: &'a [&'a str],
     /// For each token, true if it is part of an excluded element.
     pub(crate) is_excluded: &'a [bool],

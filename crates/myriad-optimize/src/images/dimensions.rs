@@ -11,7 +11,7 @@ use crate::html::{HtmlKind, HtmlTag, HtmlToken, ScannedImage, VOID};
 use crate::page_context::PageContext;
 use crate::page_facts::{PageFacts, PatternIndex};
 
-/// Elements that only their own end tag, or that of an element around them, can close.
+/// Names of elements that are closed only by their own end tag or by the end tag of an element around them.
 const CLOSED_EXPLICITLY: [&str; 11] =
     ["body", "div", "section", "article", "main", "header", "footer", "aside", "nav", "figure", "blockquote"];
 /// Attributes other than `width` and `height` that select another file than `src`, or change the size.
@@ -19,9 +19,9 @@ const SIZING_ATTRIBUTES: [&str; 4] = ["srcset", "sizes", "is", "border"];
 /// Maximum number of images without a size on a page; if it has more, none is changed.
 const MAX_IMAGES: usize = 500;
 
-/// Adds `width` and `height` to images whose size is known from their file, so that browsers reserve the space. The
-/// size at which an image is shown stays the same only if the style sheets derive its height from its width; all others
-/// are left unchanged. Returns edits of the page and the report. If `facts` is an error, no image is changed.
+/// Adds `width` and `height` to images if their size is known from their file, so that browsers reserve the space.
+/// Images are left unchanged unless the style sheets derive the height of an image from its width, because they could
+/// be shown in another size. Returns edits of the page and the report. If `facts` is an error, no image is changed.
 pub(crate) fn insert_image_dimensions(
     context: &PageContext<'_>,
     facts: &Result<PageFacts, String>,

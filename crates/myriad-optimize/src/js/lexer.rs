@@ -16,7 +16,7 @@ pub(super) struct JsToken {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum JsKind {
-    /// Name, keyword or private name.
+    /// Identifier, keyword or private name (`#name`).
     Word,
     Number,
     String,
@@ -67,7 +67,7 @@ const BEFORE_EXPRESSION: [&str; 14] = [
 /// Words that are keywords only in some places.
 const CONTEXTUAL: [&str; 4] = ["yield", "await", "of", "let"];
 
-/// Meaning of a slash after the tokens so far.
+/// Meaning that a slash has if it follows the tokens read so far.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Slash {
     Divides,
@@ -91,10 +91,10 @@ pub(super) fn lex(text: &str) -> Result<Vec<JsToken>, JsRefusal> {
     if lexer.brackets.is_empty() { Ok(lexer.tokens) } else { Err(JsRefusal::Malformed(text.len())) }
 }
 
-/// Bracket that is open.
+/// Bracket whose closing bracket has not been read.
 struct Bracket {
     opens: u8,
-    /// True for `${` in a template.
+    /// True for a `${` in a template, which a `}` closes.
     is_template: bool,
     /// True for the parenthesis of `if`, `while`, `for` or `with`, after which a statement starts.
     is_condition: bool,
@@ -341,12 +341,14 @@ fn is_condition_word(word: &str) -> bool {
     matches!(word, "if" | "while" | "for" | "with")
 }
 
-/// Returns whether a word is that of a statement which ends at a line break, also after a label.
+/// Returns whether `word` starts a statement that a line break terminates, even after a label: `break`, `continue` or
+/// `debugger`.
 fn is_jump(word: &str) -> bool {
     matches!(word, "break" | "continue" | "debugger")
 }
 
-/// Returns whether digits are an octal number of old scripts (`017`), after which a point is that of a property.
+/// Returns whether `digits` are an octal number of old scripts, such as `017`. A point after such a number is not a
+/// decimal point: it precedes the name of a property.
 fn is_old_octal(digits: &str) -> bool {
     digits.len() > 1 && digits.starts_with('0') && digits.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -36,7 +36,8 @@ pub fn rewrite_javascript(text: &str, limits: &OptimizeLimits) -> Result<String,
     Ok(result)
 }
 
-/// Returns a word of a script whose meaning may depend on the script's URL; `None` if it contains none.
+/// Returns a word in a script that may make the script's effect depend on its URL, such as `currentScript`; `None` if
+/// it contains no such word.
 pub(crate) fn reads_own_url(text: &str) -> Option<&'static str> {
     const WORDS: [&str; 4] = ["currentScript", "sourceURL", ".stack", "import"];
     let is_used = |word: &&'static str| match *word {
@@ -90,9 +91,9 @@ fn breaks_line(kind: JsKind) -> bool {
     matches!(kind, JsKind::LineBreak | JsKind::LongComment)
 }
 
-/// Returns whether a line break between two tokens can have a meaning. After an opening bracket, comma or semicolon, no
-/// statement can end; before a closing brace, it ends with and without a line break; before other closing brackets, it
-/// cannot end.
+/// Returns whether a line break between two tokens can have a meaning. It cannot after an opening brace, bracket or
+/// parenthesis, a comma or a semicolon, because no statement is complete there; nor before a closing one, because a
+/// statement is terminated there with or without the line break, or cannot be terminated.
 fn line_matters(before: &str, after: &str) -> bool {
     !(matches!(before, "{" | "(" | "[" | "," | ";")
         || before.ends_with("${")
@@ -130,7 +131,8 @@ fn written(text: &str, tokens: &[JsToken]) -> String {
     out
 }
 
-/// Returns whether a comment contains a license, or statements of old browsers.
+/// Returns whether a comment must be retained: it contains a license (`!`, `@license`, `@preserve`) or conditional
+/// statements of old browsers (`@cc_on`).
 fn is_licence(kind: JsKind, comment: &str) -> bool {
     matches!(kind, JsKind::Comment | JsKind::LongComment)
         && (comment.starts_with("/*!")

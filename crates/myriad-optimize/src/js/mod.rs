@@ -9,20 +9,20 @@ pub use minify::rewrite_javascript;
 /// Reason why a script is left unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum JsRefusal {
-    /// Longer than `script_bytes` of the limits.
+    /// The script is longer than `script_bytes` of the limits.
     TooLong,
     /// It cannot be decided if the slash at this byte offset divides or starts a regular expression.
     AmbiguousSlash(usize),
     /// The token at this byte offset is not valid or not complete; the length of the script if a bracket is not closed.
     Malformed(usize),
-    /// Comments in the syntax of HTML.
+    /// The script contains comments in the syntax of HTML.
     HtmlComment,
-    /// The first line starts with `#!`.
+    /// The first line of the script starts with `#!`.
     Hashbang,
     /// The script has a regular expression that searches for `/*`; it may search the source of one of its functions for
     /// comments.
     ReadsComments,
-    /// The result would have other tokens, or other line breaks with a meaning, than the original.
+    /// The tokens of the result, or its line breaks that have a meaning, would differ from those of the original.
     Different,
 }
 

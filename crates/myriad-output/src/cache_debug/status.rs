@@ -8,8 +8,8 @@ use myriad_exchange::exchange::CacheReport;
 use myriad_net::ResponseText;
 use myriad_policy::CacheStatus;
 
-/// Returns the number of seconds until a page becomes stale: negative if it is stale already, `None` if a purge made it
-/// stale.
+/// Returns the number of seconds until a page becomes stale: negative if it is stale already, `None` if
+/// `fresh_until_ms` is 0, because a purge made it stale.
 pub(super) fn seconds_left(fresh_until_ms: u64, now_ms: u64) -> Option<i64> {
     let seconds = |ms: u64| i64::try_from(ms / 1000).unwrap_or(i64::MAX);
     match fresh_until_ms {
@@ -25,9 +25,10 @@ pub(super) fn is_hit(status: CacheStatus) -> bool {
     matches!(status, CacheStatus::Hit | CacheStatus::Stale | CacheStatus::Updating)
 }
 
-/// Appends `Cache-Status` with the entry of this cache, called `name`: hit or reason of the fetch, status of the
-/// origin (`forwarded`), remaining freshness (`ttl_s`), and as detail the status `STALE` or `UPDATING`, or for a
-/// response that was not stored its `reason`.
+/// Appends `Cache-Status` with the entry of this cache, called `name`. It contains hit or reason of the fetch,
+/// remaining freshness (`ttl_s`), and as detail the status `STALE` or `UPDATING`, or for other responses that were not
+/// stored the `reason`. Unless it is a hit, it also contains the status of the origin (`forwarded`; 304 after a
+/// revalidation), `stored` and `collapsed`.
 pub(super) fn add(
     name: &str,
     (status, shown): (CacheStatus, &CacheReport),

@@ -15,8 +15,8 @@ use myriad_exchange::exchange::{ContentResponse, EncodingSizes, Request, pull_bo
 
 /// Compresses the body of a response if the location offers a coding that the client accepts, if the response is
 /// `compressible`, and if `gzip_proxied` and similar settings, status, media type and length of the response and its
-/// `Cache-Control` (`no-transform`) permit it. Sets `varies_by_encoding` even if this client gets the body
-/// uncompressed.
+/// `Cache-Control` (`no-transform`) permit it. Sets `varies_by_encoding` if the location offers a coding for the
+/// response, even if this client gets the body uncompressed.
 pub(crate) fn encode(request: &mut Request, answer: &mut ContentResponse) {
     let nothing_offered = request.place().offer.is_empty();
     if nothing_offered || !answer.compressible || !is_compressed(answer.status) {

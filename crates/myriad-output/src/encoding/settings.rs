@@ -36,7 +36,7 @@ pub(super) struct GzipSettings {
 /// Settings of `brotli*` on a configuration level, with the directive names of the common nginx module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct BrotliSettings {
-    /// `brotli`; `None` if not configured: then `gzip` and `gzip_min_length` apply.
+    /// `brotli`: true for `on`; `None` if not configured: then `gzip` and `gzip_min_length` apply.
     pub on: Option<bool>,
     /// `brotli_types`, like [`GzipSettings::types`]; `None` if not configured: then `gzip_types` apply.
     pub types: Option<Vec<String>>,
@@ -51,7 +51,7 @@ pub(super) struct BrotliSettings {
 /// Settings of `zstd*` on a configuration level, with the directive names of the common nginx module.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ZstdSettings {
-    /// `zstd`; `None` if not configured: then `gzip` and `gzip_min_length` apply.
+    /// `zstd`: true for `on`; `None` if not configured: then `gzip` and `gzip_min_length` apply.
     pub on: Option<bool>,
     /// `zstd_types`, like [`GzipSettings::types`]; `None` if not configured: then `gzip_types` apply.
     pub types: Option<Vec<String>>,
@@ -64,11 +64,11 @@ pub(super) struct ZstdSettings {
 /// Settings of the content codings of a configuration level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct EncodingSettings {
-    /// `gzip*`.
+    /// Settings of `gzip*`.
     pub gzip: GzipSettings,
-    /// `brotli*`.
+    /// Settings of `brotli*`.
     pub brotli: BrotliSettings,
-    /// `zstd*`.
+    /// Settings of `zstd*`.
     pub zstd: ZstdSettings,
 }
 

@@ -21,8 +21,8 @@ pub fn apply(exchange: &mut Exchange, place: &Place, answer: &mut ContentRespons
     }
 }
 
-/// Returns the body of a subrequest's response for its parent request: decompressed for a client without gzip, and with
-/// the filters of its location applied. A 204 or 304 has no body.
+/// Returns the body of a subrequest's response for its parent request: decompressed if the client does not accept gzip,
+/// and with the filters of the subrequest's location applied. A 204 or 304 has no body.
 pub fn body_of_subrequest(exchange: &mut Exchange, mut answer: ContentResponse) -> BoxBody {
     let site = Rc::clone(&exchange.request.site);
     let place = site.runtime.place(exchange.request.route.place);

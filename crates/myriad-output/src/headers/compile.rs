@@ -6,13 +6,13 @@ use myriad_script::Template;
 use super::settings::{AddHeader, AddedFields, HeaderSettings};
 use myriad_exchange::runtime::{AddField, ExpiresRule, SettingsCompiler};
 
-/// Returns the compiled `add_header` of a configuration level, inherited ones included; those with an empty value,
-/// which only remove a field, are left out.
+/// Returns the compiled `add_header` directives that apply on a configuration level, including inherited ones.
+/// Directives with an empty value are omitted, because they only remove a field.
 pub fn added_fields(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().add, true, compile)
 }
 
-/// Returns the compiled `add_trailer` of a configuration level, inherited ones included.
+/// Returns the compiled `add_trailer` directives that apply on a configuration level, including inherited ones.
 pub fn added_trailers(settings: &Settings, compile: &mut dyn SettingsCompiler) -> Vec<AddField> {
     compiled(&settings.feature::<HeaderSettings>().trailers, false, compile)
 }

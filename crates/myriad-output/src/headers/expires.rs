@@ -28,8 +28,9 @@ pub(crate) fn is_decorated(status: u16) -> bool {
     matches!(status, 200 | 201 | 204 | 206 | 301 | 302 | 303 | 304 | 307 | 308)
 }
 
-/// Appends `Expires` and `Cache-Control` by the directive `expires`. Returns whether it did; those of the response must
-/// then be omitted. `modified_s` is the modification time in seconds since the Unix epoch, if known.
+/// Appends `Expires` and `Cache-Control` as the directive `expires` specifies. Returns true if it did; the caller must
+/// then omit both fields of the response itself. `modified_s` is the modification time of the response in seconds since
+/// the Unix epoch, if known.
 pub(crate) fn write_expires(
     request: &Request,
     frame: &mut Frame,
@@ -51,8 +52,8 @@ pub(crate) fn write_expires(
     true
 }
 
-/// Lines `Expires` and `Cache-Control` that were written last. They are cached because most responses of a second use
-/// the same lines.
+/// Header lines `Expires` and `Cache-Control` as written last. They are cached because most responses within a second
+/// need equal lines.
 struct ExpiresLines {
     now_s: u64,
     seconds: i64,

@@ -8,7 +8,7 @@ use crate::image::pixels::{DEPTH, Pixels};
 
 /// Maximum number of colors of a palette in GIF and PNG images.
 pub(crate) const MOST: usize = 256;
-/// Sampling factor of the color quantizer: it learns from each tenth pixel. The crate's range is 1 to 30.
+/// Sampling factor of the color quantizer: it learns colors from every tenth pixel. The crate accepts 1 to 30.
 const EVERY: i32 = 10;
 /// Maximum number of pixels from which colors are learned. Larger images are sampled at even distances.
 const MOST_LEARNED: usize = 1 << 20;

@@ -77,8 +77,8 @@ fn decode_upright(
     Ok(picture)
 }
 
-/// Returns whether an image satisfies the request, except for its format. An image with much metadata is encoded again
-/// without it, unless the requested size is `Keep`.
+/// Returns whether an image satisfies the request, except for its format. Returns false for an image with much
+/// metadata, which is encoded again to remove the metadata, unless the requested size is `Keep`.
 fn fits(facts: &ImageMetadata, wish: &ImageRequest) -> bool {
     let laden = facts.laden && wish.shape != RequestedSize::Keep;
     wish.turn == ImageRotation::None && !laden && plan::fits(wish.shape, facts.displayed_size())

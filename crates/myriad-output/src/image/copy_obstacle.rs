@@ -3,8 +3,8 @@
 use crate::image::kind::ImageKind;
 use crate::image::metadata::{gif, jpeg, png};
 
-/// Returns whether an image has a color profile, even one that cannot be read. Returns an error with the reason if browsers
-/// may show a copy of the image differently for another reason than its profile.
+/// Returns whether an image has a color profile, even one that cannot be read. Returns an error with the reason if the
+/// image already is a WebP image, or if browsers may show a copy of it differently for another reason than its profile.
 pub(crate) fn copy_obstacle(bytes: &[u8], kind: ImageKind) -> Result<bool, &'static str> {
     match kind {
         ImageKind::Jpeg => of_jpeg(bytes),

@@ -33,10 +33,10 @@ pub(crate) struct InterruptibleInput<'a> {
     unpolled: usize,
 }
 
-/// Number of bytes between two polls. JPEG decoders read single bytes; polling for each would be a measurable part of
-/// their work. The number is small, because few bytes may cause much work.
+/// Number of bytes between two checks of the interrupt. JPEG decoders read single bytes; a check for each would be a
+/// measurable part of their work. The number is small, because few bytes may cause much work.
 const POLL_EVERY: usize = 32;
-/// Maximum number of bytes of one read, so that the interrupt is polled between two pieces.
+/// Maximum number of bytes of one read; the interrupt is checked between two reads.
 const PIECE: usize = 4 << 10;
 
 impl<'a> InterruptibleInput<'a> {

@@ -11,10 +11,10 @@ use crate::image::size::ImageSize;
 /// Number of bytes per pixel: red, green, blue, alpha.
 pub(crate) const DEPTH: usize = 4;
 
-/// Decoded image as pixels.
+/// Decoded image: its size and its pixels.
 pub(crate) struct Pixels {
     pub size: ImageSize,
-    /// Pixels line by line, [`DEPTH`] bytes each.
+    /// Pixels from left to right and row by row, [`DEPTH`] bytes each.
     pub data: Vec<u8>,
 }
 
@@ -24,7 +24,7 @@ impl Pixels {
         (data.len() as u64 == size.pixels() * DEPTH as u64).then_some(Self { size, data })
     }
 
-    /// Creates an image of transparent pixels.
+    /// Creates an image of `size` whose pixels are all transparent.
     pub(crate) fn clear(size: ImageSize) -> Self {
         Self { size, data: vec![0; size.pixels() as usize * DEPTH] }
     }
@@ -66,8 +66,8 @@ impl Pixels {
         scaled.then_some(made).ok_or(ImageError::Broken("scaling failed"))
     }
 
-    /// Places the image on a transparent canvas, at a distance from its left and its top edge, in pixels. Parts outside
-    /// of the canvas are cropped.
+    /// Returns a transparent canvas with the image at a distance from its left and its top edge, in pixels. Parts
+    /// outside of the canvas are cropped.
     pub(crate) fn on_canvas(self, canvas: ImageSize, (left, top): (u32, u32)) -> Self {
         if self.size == canvas && (left, top) == (0, 0) {
             return self;
@@ -84,7 +84,7 @@ impl Pixels {
         made
     }
 
-    /// Returns the pixels of this area as a new image.
+    /// Returns the part of the image in the area `cut` as a new image.
     pub(crate) fn cut(&self, cut: CropArea) -> Self {
         let (left, width) = (cut.left as usize * DEPTH, cut.size.width as usize * DEPTH);
         let lines = self.lines().skip(cut.top as usize).take(cut.size.height as usize);

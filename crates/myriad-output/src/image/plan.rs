@@ -10,7 +10,7 @@ pub(crate) struct CropArea {
     pub left: u32,
     /// Number of rows that are removed at the top.
     pub top: u32,
-    /// Size of the area that remains.
+    /// Size of the area that remains after cropping.
     pub size: ImageSize,
 }
 

@@ -13,8 +13,8 @@ pub enum RequestedSize {
         /// Maximum height in pixels.
         height: u32,
     },
-    /// `image_filter crop`: maximum size; the image is scaled until one side fits, and the other is cropped at both
-    /// ends.
+    /// `image_filter crop`: maximum size; the image is scaled until one side fits, and the other side is cropped
+    /// equally at its two edges.
     Crop {
         /// Maximum width in pixels.
         width: u32,
@@ -24,7 +24,7 @@ pub enum RequestedSize {
 }
 
 impl RequestedSize {
-    /// Width or height without a limit: `-`.
+    /// Value of a width or height without a limit, which is configured as `-`.
     pub const ANY: u32 = u32::MAX;
 }
 
@@ -52,7 +52,7 @@ pub enum OutputFormat {
 }
 
 impl OutputFormat {
-    /// Returns the media type.
+    /// Returns the media type of the format, such as `image/webp`.
     pub fn media_type(self) -> &'static str {
         match self {
             Self::Webp => "image/webp",
@@ -80,11 +80,11 @@ pub struct ImageRequest {
     pub webp_quality: u8,
     /// AVIF quality, from 1 to 100; encoding fails with 0.
     pub avif_quality: u8,
-    /// Formats to which the image may be converted, in order of preference. The input format is kept if the image is
-    /// smaller in none of them.
+    /// Formats to which the image may be converted, in order of preference. The input format is retained if the image
+    /// is smaller in none of them.
     pub formats: Vec<OutputFormat>,
-    /// Maximum number of pixels of an input image. Each takes four bytes; of a progressive JPEG up to twenty during
-    /// decoding.
+    /// Maximum number of pixels of an input image. Each pixel takes four bytes of memory, and up to twenty while a
+    /// progressive JPEG is decoded.
     pub max_pixels: u64,
 }
 

@@ -5,15 +5,15 @@ use crate::image::size::ImageSize;
 
 /// Width and height of the windows that are compared, in values.
 const WINDOW: usize = 8;
-/// Distance between two windows, in values.
+/// Distance between the starts of two adjacent windows, in values; windows overlap.
 const STEP: usize = 4;
 /// Constants that stabilize the quotient in dark and in plain windows, for values up to 255.
 const DARK: f64 = (0.01 * 255.0) * (0.01 * 255.0);
 const PLAIN: f64 = (0.03 * 255.0) * (0.03 * 255.0);
 
-/// Returns the structural similarity of two opaque images of the same size: the lowest of the means for brightness and for
-/// both color differences, which are compared at half the size. Equal images have 1, different ones less. Returns 0 if the
-/// sizes differ.
+/// Returns the structural similarity of two opaque images of the same size: the mean similarity for brightness or for
+/// one of the two color differences, whichever is lowest. Color differences are compared at half the size. The result
+/// is 1 for equal images, less for others, and 0 if the sizes differ.
 pub(crate) fn similarity(first: &Pixels, second: &Pixels) -> f64 {
     if first.size != second.size {
         return 0.0;
@@ -27,7 +27,7 @@ pub(crate) fn similarity(first: &Pixels, second: &Pixels) -> f64 {
     means.into_iter().fold(1.0, f64::min)
 }
 
-/// Rows of values of one component.
+/// Values of one component of an image, such as its brightness, row by row.
 struct Plane {
     width: usize,
     values: Vec<u8>,
@@ -78,7 +78,7 @@ fn mean_color(pixels: &Pixels, (x, y): (usize, usize)) -> [i32; 3] {
     sums.map(|sum| sum / count)
 }
 
-/// Returns the mean of the similarity of all windows.
+/// Returns the mean of the structural similarities of all pairs of windows at equal positions.
 fn mean_similarity(first: &Plane, second: &Plane) -> f64 {
     let height = first.values.len() / first.width;
     let starts = |length: usize| (0..=length.saturating_sub(WINDOW)).step_by(STEP);

@@ -5,12 +5,12 @@
 pub struct ImageSize {
     /// Number of columns.
     pub width: u32,
-    /// Number of lines.
+    /// Number of rows.
     pub height: u32,
 }
 
 impl ImageSize {
-    /// Size that is not exceeded by any image.
+    /// Largest possible size; as a requested size, it permits no reduction of the decoded image.
     pub(crate) const LARGEST: Self = Self { width: u32::MAX, height: u32::MAX };
 
     /// Creates a size; `None` if a side is 0.

@@ -21,7 +21,8 @@ const MIN_SIMILARITY: f64 = 0.98;
 /// Reason why an image has no copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CopyRefusal {
-    /// A copy may look different in browsers, for this reason.
+    /// The image is not suitable for a copy, for this reason: for example, a copy may look different in browsers, or
+    /// the image already is a WebP image.
     Unsuitable(&'static str),
     /// No copy of the required similarity is at least a tenth smaller.
     NotSmaller,

@@ -3,8 +3,8 @@
 use crate::image::OutputFormat;
 use myriad_exchange::exchange::Request;
 
-/// Returns those of `formats` whose media types `Accept` names, in the same order. `*/*` does not count: a client
-/// that sends only this may not support any of them.
+/// Returns the formats of `formats` that `Accept` names by their media types, in the order of `formats`. `*/*` does not
+/// count: a client that sends only `*/*` may support none of them.
 pub fn accepted(formats: &[OutputFormat], request: &Request) -> Vec<OutputFormat> {
     if formats.is_empty() {
         return Vec::new();

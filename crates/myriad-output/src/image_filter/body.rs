@@ -10,13 +10,13 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 
 /// Reason why a body was not read completely.
 pub(super) enum BodyReadFailure {
-    /// The body has more bytes than the limit.
+    /// The body has more bytes than the caller permits.
     TooLong,
     /// The body was aborted by its source.
     Broken,
 }
 
-/// Body of which the first bytes have been read in advance. As a [`Body`], it yields all bytes.
+/// Body that has been read partially in advance. As a [`Body`], it yields all bytes, including those already read.
 pub(super) struct PartialBody {
     read: VecDeque<Bytes>,
     rest: BoxBody,
@@ -50,7 +50,7 @@ impl PartialBody {
         Ok(())
     }
 
-    /// Returns the first bytes of those that have been read, at most `wanted`.
+    /// Returns a copy of the first bytes of the body that have been read, at most `wanted` bytes.
     pub(super) fn first(&self, wanted: usize) -> Vec<u8> {
         self.read.iter().flatten().copied().take(wanted).collect()
     }

@@ -16,7 +16,7 @@ use super::task::ImageTask;
 use crate::conditions;
 use crate::filters::is_bodiless;
 
-/// Status that replaces a response that is no image, or whose image cannot be processed.
+/// Status of the response if the original response is not an image, or if its image cannot be processed.
 const UNSUPPORTED: u16 = 415;
 
 /// State of a request: true if a response of the request was already held back to process its image, so that its error

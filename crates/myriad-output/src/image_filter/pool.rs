@@ -32,18 +32,18 @@ static POOL: LazyLock<Option<CompressionPool>> = LazyLock::new(|| {
     CompressionPool::start(&options).ok()
 });
 
-/// Result of work on the pool of image threads.
+/// Result of a job for the threads that process images.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum JobResult<T> {
     /// The work was done, with this result.
     Done(T),
-    /// The work panicked.
+    /// The work panicked, so it has no result.
     Lost,
     /// Too many images are waiting, or the pool could not be created.
     Busy,
 }
 
-/// Converts an image on a thread of the pool.
+/// Converts an image on a thread of the pool, and waits for the result. `wish` describes the requested changes.
 pub(super) async fn convert(
     bytes: Bytes,
     kind: ImageKind,

@@ -14,7 +14,7 @@ pub(super) enum ImageRule {
     Test,
     /// `size`: the size is returned as JSON.
     Size,
-    /// Images are converted.
+    /// `resize`, `crop` or `rotate`: images are converted.
     Make(SizeRule),
 }
 
@@ -43,7 +43,8 @@ pub(super) struct ImageFilter {
     pub(super) formats: Vec<OutputFormat>,
 }
 
-/// Stores the compiled settings of a configuration level in `features`, if its `image_filter` is not `off`.
+/// Stores the compiled settings of a configuration level in `features`, unless `image_filter` is `off` or not
+/// configured.
 pub(super) fn compile(
     compiler: &mut dyn SettingsCompiler,
     settings: &Settings,

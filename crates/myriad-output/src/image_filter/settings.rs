@@ -3,7 +3,7 @@
 use crate::image::OutputFormat;
 use myriad_conf::Text;
 
-/// One `image_filter`.
+/// One `image_filter` directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum ImageAction {
     /// `off`: cancels the actions before it; a rotation still applies if a size follows.
@@ -23,7 +23,7 @@ pub(super) enum ImageAction {
 /// Settings of `image_filter*` on a configuration level.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ImageSettings {
-    /// All `image_filter`, in source order.
+    /// All `image_filter` directives of the level, in the order of the configuration.
     pub actions: Vec<ImageAction>,
     /// `image_filter_jpeg_quality`: a number from 1 to 100; may contain variables.
     pub jpeg_quality: Text,

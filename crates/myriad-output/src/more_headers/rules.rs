@@ -11,7 +11,7 @@ use myriad_http::media_types::TypeSet;
 /// Name of the field `Content-Type`: it is changed before the filters, because they read it.
 const CONTENT_TYPE: &[u8] = b"content-type";
 
-/// Conditions of a directive (`-s`, `-t`).
+/// Conditions under which a directive applies to a response (`-s`, `-t`).
 #[derive(Default)]
 pub(super) struct ResponseConditions {
     /// Statuses of responses to which the directive applies (`-s`); empty for any.
@@ -37,15 +37,15 @@ impl ResponseConditions {
     }
 }
 
-/// Names of fields whose lines are removed.
+/// Names of the response fields to remove.
 #[derive(Default)]
 pub(super) struct RemovedNames {
-    /// Complete names, in lower case.
+    /// Complete names of removed fields, in lower case.
     whole: Vec<Vec<u8>>,
-    /// Beginnings of names, in lower case (`X-Hidden-*`).
+    /// Beginnings of the names of removed fields, in lower case (`X-Hidden-*`).
     beginnings: Vec<Vec<u8>>,
-    /// Lengths of the names in `whole`, one bit each: names are compared only if the colon of a line is at such a
-    /// position.
+    /// Lengths of the names in `whole` as a set of bits: bit N is set if a name has N bytes. Names are compared with a
+    /// line only if the colon of the line is at one of these positions.
     lengths: u64,
     /// Set if a name in `whole` has 64 bytes or more, for which there is no bit.
     has_long: bool,
@@ -105,7 +105,7 @@ pub(super) enum AddedLine {
 pub(super) struct HeaderChanges {
     /// Conditions under which the changes apply.
     pub(super) when: ResponseConditions,
-    /// Fields whose lines are removed.
+    /// Names of the response fields to remove.
     pub(super) out: RemovedNames,
     /// Header lines that are added after the removals.
     pub(super) lines: Vec<AddedLine>,
@@ -137,7 +137,7 @@ impl HeaderChanges {
         self.lines.push(line);
     }
 
-    /// Joins adjacent constant lines.
+    /// Returns the changes with adjacent constant lines joined into one text.
     fn joined(mut self) -> Self {
         let mut lines: Vec<AddedLine> = Vec::with_capacity(self.lines.len());
         for line in self.lines.drain(..) {
@@ -152,7 +152,7 @@ impl HeaderChanges {
 }
 
 impl AddedLine {
-    /// Returns the line; of a line with a variable value, only `name: `.
+    /// Returns the complete line if its value is constant, otherwise only `name: `.
     fn text(&self) -> &[u8] {
         match self {
             Self::Fixed(line) | Self::Made(line, _) => line,
@@ -165,7 +165,7 @@ pub(super) struct MoreHeaders {
     /// Media types to set, with their conditions, in order; the last that applies is effective. `None` removes the
     /// media type.
     pub(super) types: Vec<(ResponseConditions, Option<Template>)>,
-    /// Changes of other fields, in order.
+    /// Changes of fields other than `Content-Type`, in order.
     pub(super) runs: Vec<HeaderChanges>,
 }
 

@@ -2,7 +2,7 @@
 
 use myriad_conf::Text;
 
-/// Change of a field.
+/// Kind of the change of a response field.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum HeaderChange {
     /// Lines of the field are removed, and a line with this value is added.
@@ -13,16 +13,16 @@ pub(super) enum HeaderChange {
     Clear,
 }
 
-/// Field and its change.
+/// Response field and its change by a directive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FieldChange {
     /// Name of the field as written.
     pub name: Vec<u8>,
-    /// Change of the field.
+    /// Kind of the change, with the new value if any.
     pub change: HeaderChange,
 }
 
-/// One `more_set_headers` or `more_clear_headers`.
+/// One `more_set_headers` or `more_clear_headers` directive.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct ResponseHeaderEdit {
     /// `-s`: statuses of responses to which the directive applies; empty for any.
@@ -36,7 +36,7 @@ pub(super) struct ResponseHeaderEdit {
 /// Directives of a configuration level. A nested level adds its directives to those of the outer level.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct MoreHeadersSettings {
-    /// Directives in the order of their application, those of outer levels first.
+    /// Directives in the order of their application: first those of outer levels, then those of this level.
     pub edits: Vec<ResponseHeaderEdit>,
 }
 

@@ -45,7 +45,7 @@ enum SliceState {
 pub(super) struct SliceBody {
     exchange: Box<Exchange>,
     whole: WholeRepresentation,
-    /// Range that was not sent yet.
+    /// Part of the requested range that has not been sent yet.
     wanted: Range<u64>,
     state: SliceState,
 }

@@ -53,8 +53,9 @@ impl Filter<Exchange> for Slicing {
     }
 }
 
-/// Converts the first slice to the response for the client, whose body requests the further slices. Does nothing for
-/// other responses. If the slice is invalid, logs the reason and marks the response so that the connection is closed.
+/// Converts a 206 with the first slice to the response for the client, whose body requests the further slices. Does
+/// nothing for other statuses and for subrequests. If the slice is invalid, logs the reason and marks the response so
+/// that the connection is closed.
 pub(crate) fn assemble(exchange: &mut Exchange, answer: &mut ContentResponse) {
     let Some(slice) = exchange.request.cache.slice.get() else { return };
     if answer.status != 206 || exchange.request.is_subrequest() {

@@ -8,7 +8,7 @@ use myriad_exchange::exchange::{ContentResponse, ResponseSource, Slice};
 
 /// Slice in a response, and properties of the representation to which it belongs.
 pub(super) struct SlicePart {
-    /// Range of the slice in the representation.
+    /// `Content-Range` of the slice.
     pub(super) range: ContentRange,
     /// Total size of the representation, in bytes.
     pub(super) complete: u64,

@@ -22,9 +22,9 @@ pub const VARIABLES: &[RequestVariable] = &[RequestVariable::new(
     }),
 )];
 
-/// Returns the current slice of a request. If none was selected yet, selects the one that contains the start of the
-/// client's range, and stores it in the request, whose response is then joined from slices; but returns `None` if the
-/// location does not use slices, for a subrequest, and once a response exists.
+/// Returns the current slice of a request. If none was selected yet, selects the slice that contains the start of the
+/// client's range, and stores it in the request; the response is then joined from slices. Returns `None` without
+/// selecting a slice if the location does not use slices, for a subrequest, and once a response exists.
 pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     if let Some(slice) = request.cache.slice.get() {
         return Some(slice);
@@ -38,8 +38,8 @@ pub(super) fn current_slice(request: &Request) -> Option<Slice> {
     Some(slice)
 }
 
-/// Returns the first byte of the client's range; 0 without a single plain range, or if it depends on a condition or on
-/// the total length.
+/// Returns the first byte of the client's range; 0 unless `Range` contains exactly one range with a first byte, and 0
+/// with `If-Range`.
 fn first_byte(request: &Request) -> u64 {
     let fields = request.received.head.fields();
     if fields.has(Known::IfRange) {

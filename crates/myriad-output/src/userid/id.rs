@@ -23,8 +23,8 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
 
 /// Increment of the counter in visitor IDs; the lowest byte is constant.
 const STEP: u32 = 0x100;
-/// First values of the counter in visitor IDs of version 1 and of version 2. As in nginx, no byte of the latter is
-/// zero.
+/// First values of the counter in visitor IDs: for version 1, and for version 2. As in nginx, no byte of the value for
+/// version 2 is zero.
 const FIRST: [u32; 2] = [1, 0x0303_0302];
 
 /// Counters in visitor IDs of version 1 and version 2, shared by all workers.
@@ -36,7 +36,7 @@ static START: LazyLock<u32> = LazyLock::new(|| {
     ((now.subsec_micros() / 20) << 16) | (std::process::id() & 0xffff)
 });
 
-/// Visitor ID.
+/// ID of a visitor, as stored in the cookie.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct VisitorId([u8; 16]);
 

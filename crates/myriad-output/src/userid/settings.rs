@@ -17,12 +17,12 @@ pub(super) enum UseridMode {
 /// Value of `userid_expires`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum CookieExpiry {
-    /// `off`: end of the browser session.
+    /// `off`: the cookie expires at the end of the browser session.
     #[default]
     Session,
-    /// `max`: 31 December 2037.
+    /// `max`: the cookie expires on 31 December 2037.
     Max,
-    /// This number of seconds after the request.
+    /// A duration: the cookie expires this number of seconds after the request.
     Seconds(u64),
 }
 
@@ -45,8 +45,8 @@ pub(super) struct UseridSettings {
     pub flags: String,
     /// `userid_p3p`: value of the response field `P3P`; `None` for no field.
     pub p3p: Option<Vec<u8>>,
-    /// `userid_mark`: character after the ID in the cookie, whose change makes clients get the cookie again; `None` for
-    /// `off`.
+    /// `userid_mark`: character after the ID in the cookie; clients whose cookie has another character get the cookie
+    /// again. `None` for `off`.
     pub mark: Option<u8>,
 }
 

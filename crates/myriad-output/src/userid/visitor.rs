@@ -50,7 +50,7 @@ impl Visitor {
         })
     }
 
-    /// Returns the ID to send; `None` if none is sent (`log`), or the received cookie stays valid.
+    /// Returns the ID to send; `None` if no ID is sent (`off`, `log`), or if the received cookie remains valid.
     pub(super) fn id_to_send(
         &self,
         request: &Request,

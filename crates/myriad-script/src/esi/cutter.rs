@@ -35,11 +35,11 @@ pub struct EsiLimits {
 /// Counts of the markup of a page that was rejected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RejectedMarkup {
-    /// Includes beyond the maximum number.
+    /// Number of includes beyond the maximum.
     pub too_many: u32,
-    /// Targets of includes (`src` or `alt`) that are not a path of the same host, or are invalid.
+    /// Number of include targets (`src` or `alt`) that are invalid or not a path of the same host.
     pub foreign: u32,
-    /// Elements whose closing tag is missing at the end of the page: 0 or 1.
+    /// Number of elements whose closing tag is missing at the end of the page: 0 or 1.
     pub unclosed: u32,
 }
 

@@ -25,9 +25,10 @@ pub struct EsiDeclaration {
 }
 
 impl EsiDeclaration {
-    /// Parses the values of `Surrogate-Control` (`surrogate`), `X-Myriad-ESI` (`own`) and `X-LiteSpeed-Cache-Control`.
-    /// Returns `None` if they do not declare markup. An invalid or unknown word in `X-Myriad-ESI`, a second token, or
-    /// `why=` without `compared`, sets `for_known_visitors` to false, and makes a declared token match no tag.
+    /// Parses the values of `Surrogate-Control` (`surrogate`), `X-Myriad-ESI` (`own`) and `X-LiteSpeed-Cache-Control`
+    /// (`litespeed`). Returns `None` unless `surrogate` or `litespeed` declares ESI markup. An invalid or unknown word
+    /// in `own`, a second token, or `why=` without `compared`, sets `for_known_visitors` to false, and makes a declared
+    /// token match no tag.
     pub fn of<'a>(
         surrogate: impl Iterator<Item = &'a [u8]>,
         own: impl Iterator<Item = &'a [u8]>,

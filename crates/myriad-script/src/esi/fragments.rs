@@ -45,7 +45,7 @@ pub enum InvalidFragments {
 }
 
 impl InvalidFragments {
-    /// Returns a short text for logs.
+    /// Returns a short description of the error for logs.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Form => "it is not in the format application/x-myriad-fragments",

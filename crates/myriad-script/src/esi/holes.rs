@@ -48,7 +48,8 @@ const NOTHING: u8 = 1;
 const ALT: u8 = 2;
 
 impl PageHoles {
-    /// Binary form for an in-flight page that is filled for all clients and whose holes are not known yet.
+    /// Binary form of a page that is still being received, is filled for all clients, and whose holes are not known
+    /// yet.
     pub const TO_COME: &'static [u8] = &[0];
 
     /// Returns whether the holes are filled for all clients.
@@ -110,8 +111,8 @@ impl PageHoles {
         bytes.first().is_some_and(|flags| flags & KNOWN > 0)
     }
 
-    /// Returns whether the page with the binary form `bytes` is filled for all clients: it has holes, or `bytes` is
-    /// [`Self::TO_COME`].
+    /// Returns whether the page with the binary form `bytes` is filled for all clients: it has holes and is not for
+    /// known visitors, or `bytes` is [`Self::TO_COME`].
     pub fn is_filled(bytes: &[u8]) -> bool {
         let Some(flags) = bytes.first() else { return false };
         if flags & KNOWN > 0 {

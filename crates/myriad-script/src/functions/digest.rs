@@ -8,12 +8,12 @@ use sha2::Sha256;
 use crate::functions::coding::encode_hex;
 use crate::functions::function::{FunctionError, text};
 
-/// Appends the MD5 digest in hexadecimal (`set_md5`).
+/// Appends the MD5 digest of `text` in hexadecimal (`set_md5`).
 pub fn md5(text: &[u8], out: &mut Vec<u8>) {
     encode_hex(&Md5::digest(text), out);
 }
 
-/// Appends the SHA-1 digest in hexadecimal (`set_sha1`).
+/// Appends the SHA-1 digest of `text` in hexadecimal (`set_sha1`).
 pub fn sha1(text: &[u8], out: &mut Vec<u8>) {
     encode_hex(&Sha1::digest(text), out);
 }

@@ -10,7 +10,7 @@ pub(crate) fn number(text: &[u8], what: &str) -> Result<i64, FunctionError> {
     decimal(text).ok_or_else(|| FunctionError::bad(what, text))
 }
 
-/// Parses two numbers, and returns the lower one first.
+/// Parses the two bounds of a range, in any order, and returns the lower one first.
 pub(crate) fn range(from: &[u8], to: &[u8]) -> Result<(i64, i64), FunctionError> {
     let (from, to) = (number(from, "\"from\" argument")?, number(to, "\"to\" argument")?);
     Ok((from.min(to), from.max(to)))

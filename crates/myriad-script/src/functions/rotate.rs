@@ -8,9 +8,10 @@ use crate::functions::number::{number, range};
 /// Value of the counter of `set_rotate` before the first call.
 const NONE: i64 = -1;
 
-/// Creates the function of `set_rotate`. Its texts are a number and two bounds; the value is the next number within the
-/// bounds, cyclically. If the first text is not a number, the counter continues after its previous value; its first
-/// value is the lower bound. A bound that is not a number is an error. All workers share the counter.
+/// Creates the function of `set_rotate`. Its texts are a number and two bounds. The value is the number plus 1, or the
+/// lower bound if the sum is outside of the bounds. If the first text is not a number, the previous value of the
+/// counter takes its position; the first value is then the lower bound. A bound that is not a number is an error. All
+/// workers share the counter.
 pub fn rotate() -> Function {
     let latest = AtomicI64::new(NONE);
     Function::of_varying(move |texts, _, out| {

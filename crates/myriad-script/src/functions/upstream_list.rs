@@ -75,7 +75,7 @@ fn parse_weight(word: &[u8]) -> Result<(u32, &[u8]), String> {
     }
 }
 
-/// Returns nginx's hash of the text in lower case, truncated to 32 bits.
+/// Returns nginx's hash of the text, converted to lower case, truncated to 32 bits.
 fn hash(text: &[u8]) -> u32 {
     text.iter()
         .fold(0u32, |hash, byte| hash.wrapping_mul(31).wrapping_add(u32::from(byte.to_ascii_lowercase())))

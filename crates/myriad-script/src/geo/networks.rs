@@ -6,7 +6,7 @@ use myriad_base::digits::decimal;
 
 use crate::error::ScriptError;
 
-/// Network: an address of which `length` bits are significant.
+/// IP network: the first `length` bits of its address are significant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GeoNetwork {
     six: bool,
@@ -49,7 +49,7 @@ pub(super) struct Networks<V> {
 #[derive(Debug)]
 struct LengthLevel<V> {
     length: u8,
-    /// Addresses of the networks with their values, sorted.
+    /// Addresses of the networks of one prefix length with their values, sorted by address.
     entries: Vec<(u128, V)>,
 }
 

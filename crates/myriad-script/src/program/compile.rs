@@ -36,7 +36,8 @@ pub(crate) fn declare<C: Catalogue>(
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
-/// Compiles a block. Reports the errors of several directives together: those of declarations, otherwise all others.
+/// Compiles a block. If declarations have errors, returns all of these errors; otherwise returns the errors of all
+/// directives together.
 pub(crate) fn program<C: Catalogue>(
     names: &mut NameResolver<C>,
     sources: &[StepSource<'_>],

@@ -108,7 +108,7 @@ impl Rewrite {
         result.map(|()| true)
     }
 
-    /// Returns the directive as named in errors.
+    /// Returns the name of the directive in errors: `rewrite` and its pattern.
     fn named(&self) -> String {
         format!("rewrite {}", self.regex.as_str())
     }

@@ -7,7 +7,7 @@ use super::step::IfId;
 /// Directive, with a number by which the embedder identifies it in errors and traces.
 #[derive(Debug, Clone)]
 pub struct StepSource<'a> {
-    /// Number that errors contain as `ScriptError::item`.
+    /// Number of the directive, chosen by the embedder; errors contain it as `ScriptError::item`.
     pub tag: usize,
     /// Kind of the directive, with its arguments.
     pub kind: StepKind<'a>,

@@ -52,24 +52,24 @@ pub enum ProgramAction {
     Return {
         /// Status of the response; 444 closes the connection.
         status: u16,
-        /// True if there is a text.
+        /// True if `return` has a text, which is then in [`Frame::output`](crate::Frame::output).
         text: bool,
     },
-    /// `return` or `rewrite` with a redirect to the URL (or path) in [`Frame::output`](crate::Frame::output), whose
-    /// control characters are escaped.
+    /// `return` or `rewrite` with a redirect. The URL (or path) is in [`Frame::output`](crate::Frame::output), with
+    /// control characters escaped.
     Redirect {
         /// Status of the redirect: 301, 302, 303, 307 or 308.
         status: u16,
     },
 }
 
-/// Result of a program.
+/// Result of running the directives of the rewrite module in a block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProgramResult {
     /// Action that the embedder must take next.
     pub action: ProgramAction,
-    /// Identifier of the last `if` block that was entered and has settings, which replace those of the location; `None`
-    /// if there is none.
+    /// Identifier of the last entered `if` block that has settings; these settings replace those of the location.
+    /// `None` if there is none.
     pub matched_if: Option<IfId>,
 }
 

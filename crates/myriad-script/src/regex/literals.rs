@@ -3,13 +3,14 @@
 //! It is a small, conservative parser of PCRE2's syntax. It stops at any unsupported construct; the pattern then runs
 //! without a filter. Letter case is ignored, so `(?i)` needs no special handling.
 
-/// Literals (byte strings) of which every match of a pattern contains at least one.
+/// Set of literals (byte strings): every match of the pattern contains at least one of them.
 pub(super) type LiteralSet = Vec<Vec<u8>>;
 
 /// Maximum nesting of groups; a pattern that exceeds it runs without a filter.
 const MAX_NESTING: usize = 20;
 
-/// Returns literals of which every match of a pattern contains at least one; `None` if they cannot be determined.
+/// Returns a set of literals such that every match of the pattern contains at least one of them; `None` if they cannot
+/// be determined.
 pub(super) fn required(pattern: &str) -> Option<LiteralSet> {
     // Verbs and `\Q…\E` are not supported here; other unsupported escapes are found by the parser.
     if pattern.starts_with("(*") || pattern.contains("\\Q") {
@@ -31,24 +32,24 @@ struct PatternReader<'p> {
     at: usize,
 }
 
-/// Element of a sequence, without its quantifier.
+/// Element of a pattern, such as a byte or a group, without its quantifier.
 enum SequenceElement {
     /// One byte, in either letter case.
     Byte(u8),
-    /// Group of which every match contains one literal of the set.
+    /// Group; every match of it contains at least one literal of the set.
     Group(LiteralSet),
-    /// Unknown content, possibly empty.
+    /// Element that may match any text, also an empty one.
     Any,
-    /// Zero-width assertion: a literal continues after it.
+    /// Zero-width assertion, such as `^`; a literal may continue after it.
     Place,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Repetition {
     Once,
-    /// One or more times.
+    /// The element occurs one or more times.
     Many,
-    /// Zero or more times.
+    /// The element occurs zero or more times, so it requires no literals.
     Optional,
 }
 

@@ -6,12 +6,12 @@ use std::ops::Range;
 use super::{build, describe};
 use crate::error::{EvalError, ScriptError};
 
-/// Groups of a match.
+/// Texts that the groups of a pattern matched, as ranges of the subject.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MatchGroups {
     /// Groups by number, the whole match first; an empty range for a group that did not participate.
     pub numbered: Vec<Range<usize>>,
-    /// Names and numbers of named groups.
+    /// Names of the named groups, each with the number of the group.
     pub named: Vec<(String, usize)>,
 }
 

@@ -17,14 +17,15 @@ pub(crate) enum SsiCommand {
     Endblock,
 }
 
-/// Target of `include`: a URI, or a file of the site.
+/// Target of `include`: the parameter `virtual` or `file`. Both are URIs; a URI without a leading slash is relative to
+/// the folder of the page.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum IncludeTarget {
     Virtual(Vec<u8>),
     File(Vec<u8>),
 }
 
-/// Name of a command.
+/// Name of an SSI command, such as `include`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum SsiCommandKind {
     Include,

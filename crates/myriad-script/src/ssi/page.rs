@@ -60,17 +60,17 @@ enum IfPosition {
     Else,
 }
 
-/// State of a page whose SSI commands are being executed.
+/// State of the execution of the SSI commands in a page.
 pub struct SsiPage {
     parser: Parser,
     shared: Rc<RefCell<SsiState>>,
     silent_errors: bool,
     conditional: IfPosition,
-    /// Set if a branch of the current `if` was taken.
+    /// True if a branch of the current `if` has been executed, so that later branches are skipped.
     chosen: bool,
     /// Set if text is written to the output: outside of a `block` and of branches of `if` that are not taken.
     output: bool,
-    /// Set if text is stored in a `block` instead of the output.
+    /// True inside of a `block`: text and commands are stored instead of being written or executed.
     block: bool,
     encoding: SsiEncoding,
     error_message: Vec<u8>,
@@ -125,7 +125,7 @@ impl SsiPage {
         None
     }
 
-    /// Ends the page, and appends its remaining text.
+    /// Finishes the page, and appends its remaining text.
     pub fn finish(&mut self, around: &mut dyn PageEnvironment, out: &mut Vec<u8>) {
         let rest = self.parser.finish();
         self.text(rest, around, out);

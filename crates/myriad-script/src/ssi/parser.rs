@@ -26,7 +26,7 @@ pub struct Directive {
 /// Element of a page with SSI commands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PageElement<'a> {
-    /// Text to write unchanged.
+    /// Text outside of commands, to be written unchanged.
     Text(&'a [u8]),
     /// Valid SSI command.
     Directive(Directive),
@@ -47,7 +47,7 @@ pub struct Parser {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ParserState {
-    /// Text, of which the last bytes match this number of bytes of [`BEGIN`].
+    /// Outside of commands: the last bytes of the text match this number of bytes of [`BEGIN`].
     Text(usize),
     BeforeName,
     Name,
@@ -94,8 +94,8 @@ impl Parser {
         None
     }
 
-    /// Ends the page. Returns its last bytes if they look like the start of a command, which makes them text; an
-    /// incomplete command is dropped.
+    /// Finishes the page. Returns its last bytes as text if they are an incomplete start of a command (`<!--#`); an
+    /// incomplete command after this start is dropped.
     pub fn finish(&mut self) -> &'static [u8] {
         match std::mem::replace(&mut self.state, ParserState::Text(0)) {
             ParserState::Text(seen) => &BEGIN[..seen],

@@ -31,7 +31,7 @@ pub trait PageEnvironment {
 pub struct PatternGroups {
     /// Groups by number, the whole match first; an empty range for a group that did not participate.
     pub numbered: Vec<Range<usize>>,
-    /// Names and numbers of named groups.
+    /// Names of the named groups, each with the number of the group.
     pub named: Vec<(String, usize)>,
 }
 
@@ -92,7 +92,8 @@ impl SsiState {
         Ok(())
     }
 
-    /// Appends text to the latest block.
+    /// Appends text to the block that was begun last. Returns an error if the size limit of the blocks would be
+    /// exceeded.
     pub(crate) fn push_block(&mut self, text: &[u8]) -> Result<(), SizeLimitExceeded> {
         self.grow_blocks(text.len())?;
         if let Some((_, block)) = self.blocks.last_mut() {

@@ -19,12 +19,12 @@ impl Literal {
         Self { text: text.into(), first }
     }
 
-    /// Returns the text.
+    /// Returns the constant text.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.text
     }
 
-    /// Appends the text to `out`.
+    /// Appends the constant text to `out`.
     #[inline]
     pub(super) fn append(&self, out: &mut Vec<u8>) {
         if self.text.len() > AT_ONCE {

@@ -5,7 +5,7 @@ use crate::environment::Catalogue;
 use crate::error::ScriptError;
 use crate::names::{NameResolver, ResolvedVariable};
 
-/// Compiles a text. The `offset` of an error is that of the `$`.
+/// Compiles a text with variables. The `offset` of an error is the position of the `$` of the invalid reference.
 pub(crate) fn parse<C: Catalogue>(text: &str, names: &mut NameResolver<C>) -> Result<Template, ScriptError> {
     let mut parts = Vec::new();
     let mut rest = text;

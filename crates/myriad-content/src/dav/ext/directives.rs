@@ -38,7 +38,7 @@ pub(in crate::dav) struct LockZones(pub Vec<LockZone>);
 
 myriad_conf::feature_settings!(LockZones);
 
-/// Names that `dav_ext_lock` may refer to.
+/// Kind of the names that `dav_ext_lock_zone` defines and `dav_ext_lock` refers to.
 static ZONES: NameKind = NameKind {
     kind: "dav_ext_lock_zone",
     defined: |http: &HttpConf| {

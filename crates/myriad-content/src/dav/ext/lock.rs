@@ -20,7 +20,7 @@ use crate::dav::failure::{DavFailure, DavResult};
 use crate::dav::settings::DavAccess;
 use crate::dav::target::DavTarget;
 
-/// Resources that a WebDAV request changes, whose locks must be checked.
+/// Extent of a change by a WebDAV request, for which locks must be checked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::dav) enum ChangeScope {
     /// The resource at the path itself.
@@ -39,7 +39,8 @@ fn tokens(request: &Request) -> Vec<&str> {
     words.map(|(token, _)| token).filter(|token| token.starts_with("urn:")).collect()
 }
 
-/// Returns 423 if a change requires a lock whose token the request does not contain. Does nothing without a zone.
+/// Returns 423 if a locked resource is changed and the request does not contain the token of the lock. Does nothing
+/// without a zone.
 pub(in crate::dav) fn check_locks(
     request: &Request,
     zone: Option<&LockZone>,
@@ -67,8 +68,8 @@ pub(in crate::dav) fn forget(zone: Option<&LockZone>, now_ms: u64, path: &[u8]) 
     }
 }
 
-/// Returns the lifetime of a lock, in milliseconds: that of the zone, or less if the client requests less (RFC 4918
-/// section 10.7); a request for 0 seconds counts as one second.
+/// Returns the lifetime of a lock, in milliseconds: the lifetime configured for the zone, or less if the client
+/// requests less (RFC 4918 section 10.7). A request for 0 seconds counts as one second.
 fn timeout_ms(request: &Request, zone: &LockZone) -> u64 {
     let asked =
         request.received.head.fields().get(b"timeout").and_then(|value| value.strip_prefix(b"Second-"));
@@ -188,8 +189,9 @@ fn lock_response(exchange: &Exchange, status: u16, lock: &Lock) -> ContentRespon
     answer
 }
 
-/// UNLOCK: removes the lock that applies to the path. Returns 400 if the request has no token in the form of this
-/// server's (`urn:`), 409 if the lock that applies to the path does not have the first of these tokens.
+/// UNLOCK: removes the lock that applies to the path. Returns 400 if the request contains no token that starts with
+/// `urn:`, as tokens of this server do, and 409 if the first such token is not the token of that lock or no lock
+/// applies.
 pub(in crate::dav) fn unlock(exchange: &mut Exchange, zone: &LockZone) -> PhaseStep {
     let uri = exchange.request.route.uri.clone();
     let target = match DavTarget::of(exchange, &uri) {

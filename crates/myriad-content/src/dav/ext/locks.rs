@@ -60,8 +60,8 @@ impl Locks {
         own.or_else(|| around.into_iter().find(|(_, lock)| lock.deep)).map(|(path, lock)| (&path[..], lock))
     }
 
-    /// Returns the locks whose tokens a change of a path requires: the lock that applies to the path, that of its
-    /// parent directory, and, if `deep`, all locks below the path.
+    /// Returns the locks that a change of a path affects; the request must contain the tokens of all of them. These are
+    /// the lock that applies to the path, the lock of its parent directory, and, if `deep`, all locks below the path.
     pub(super) fn locks_required_by(&self, path: &[u8], deep: bool) -> Vec<&Lock> {
         let of_folder = ancestors(path).next().and_then(|folder| self.0.get(folder));
         let mut locks: Vec<&Lock> =

@@ -39,7 +39,7 @@ const KNOWN: [&str; 7] = [
 
 /// File or directory in the response to PROPFIND.
 struct ListedResource {
-    /// Escaped URI.
+    /// Percent-encoded URI of the resource.
     href: String,
     name: String,
     path: Vec<u8>,

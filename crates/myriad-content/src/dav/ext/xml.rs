@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 
-/// Namespace of WebDAV.
+/// XML namespace of the elements and properties of WebDAV.
 const DAV: &str = "DAV:";
 const DEEPEST: usize = 16;
 const MOST_NAMES: usize = 256;
@@ -24,11 +24,11 @@ pub struct PropertyName {
 /// Properties requested by a PROPFIND (RFC 4918 section 9.1).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum RequestedProperties {
-    /// All properties with their values.
+    /// `allprop` or an empty body: all properties with their values.
     All,
-    /// Names of all properties, without values.
+    /// `propname`: the names of all properties, without values.
     Names,
-    /// Listed properties with their values.
+    /// `prop`: the listed properties with their values.
     Listed(Vec<PropertyName>),
 }
 

@@ -13,18 +13,18 @@ use crate::token::is_tchar;
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ExtensionState {
-    /// After a semicolon, before the name of an extension.
+    /// State after a semicolon, before the name of an extension.
     Start,
     Name,
-    /// In white space after the name of an extension.
+    /// State in white space after the name of an extension.
     NameEnd,
     ValueStart,
     Value,
     Quoted,
-    /// After a backslash in a quoted value of an extension.
+    /// State after a backslash in a quoted value of an extension.
     Escaped,
     QuotedEnd,
-    /// In white space after the value of an extension.
+    /// State in white space after the value of an extension.
     ValueEnd,
     /// State in which any byte is accepted except control bytes other than tabs, for recipients that ignore extensions.
     Any,

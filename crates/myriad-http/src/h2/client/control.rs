@@ -119,8 +119,8 @@ impl Http2Client {
         self.alive.is_ping_outstanding()
     }
 
-    /// Handles a `GOAWAY` (RFC 9113 §6.8): requests on streams above its last stream were not processed and fail; the
-    /// others still get responses.
+    /// Handles a `GOAWAY` (RFC 9113 §6.8), after which no more streams are opened. Requests on streams above the last
+    /// stream in the frame were not processed and fail; other requests still get responses.
     pub(super) fn goaway(&mut self, payload: &[u8]) -> OriginEvent {
         self.closing = true;
         let last = number(payload).unwrap_or(0);

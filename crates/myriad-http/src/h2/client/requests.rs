@@ -117,7 +117,7 @@ impl Http2Client {
         }
     }
 
-    /// Adds the next frame of a body to the output.
+    /// Adds the next DATA frame of the request body on stream `id` to the output.
     fn put_data(&mut self, id: u32) {
         // The origin may accept larger frames, but these would delay the other streams.
         let room = self.send_window.min(MAX_FRAME as i64);

@@ -13,7 +13,7 @@ const SEPARATORS: usize = 4;
 pub(super) struct ResponseBuilder {
     status: Option<u16>,
     fields: Fields,
-    /// Number of bytes that the fields still to come may have.
+    /// Maximum total size in bytes of the fields that have not been added yet.
     left: usize,
     most_fields: usize,
     error: Option<RequestFailure>,

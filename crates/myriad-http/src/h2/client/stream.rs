@@ -19,7 +19,7 @@ use crate::Method;
 /// Highest stream identifier that a client may use (RFC 9113 §5.1.1).
 const LAST: u32 = 0x7fff_ffff;
 
-/// Stream of which the request is not completely sent, or the response not complete.
+/// Open stream of a client: its request is not sent completely, or its response is not complete.
 #[derive(Debug)]
 pub(super) struct ClientStream {
     pub(super) id: u32,
@@ -32,12 +32,13 @@ pub(super) struct ClientStream {
     pub(super) receiving: bool,
     /// True if the head of the final response has been received.
     pub(super) answered: bool,
-    /// Number of interim responses received.
+    /// Number of interim responses (1xx) received for the request.
     pub(super) interim: u32,
     /// Number of missing bytes of the response body; `None` before the head, or if `Content-Length` did not announce
     /// it.
     pub(super) expected: Option<u64>,
-    /// Number of bytes of the request that the origin accepts on the stream; negative if it has reduced its window.
+    /// Number of bytes of the request that the origin still accepts on the stream; may be negative after the origin has
+    /// reduced the initial window.
     pub(super) send_window: i64,
     /// Number of bytes that the origin may still send on the stream.
     pub(super) receive_window: i64,
@@ -53,7 +54,8 @@ pub(super) struct ClientStream {
 }
 
 impl ClientStream {
-    /// Returns whether a frame may be sent, as far as the stream's own window is concerned.
+    /// Returns whether the stream has a frame to send and its own window permits it; the connection window is not
+    /// considered.
     pub(super) fn is_sendable(&self) -> bool {
         self.sending && if self.queue.is_empty() { self.end_queued } else { self.send_window > 0 }
     }

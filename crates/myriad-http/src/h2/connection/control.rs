@@ -25,7 +25,7 @@ impl Http2Server {
         self.queue_frame(kind::WINDOW_UPDATE, 0, 0, &more.to_be_bytes());
     }
 
-    /// Queues a frame with a small payload, which is copied.
+    /// Adds a frame to the output. The payload is copied, so it should be small.
     pub(super) fn queue_frame(&mut self, kind: u8, flags: u8, stream: u32, payload: &[u8]) {
         self.output.push_frame(kind, flags, stream, payload);
     }

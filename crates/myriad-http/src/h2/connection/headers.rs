@@ -206,8 +206,8 @@ impl Http2Server {
         Ok(ClientEvent::Request { stream: id, end, malformed })
     }
 
-    /// Returns the priority that a `PRIORITY_UPDATE` set before the stream `id` was opened, if any. Discards the
-    /// priorities of it and of all lower streams.
+    /// Returns the priority that a `PRIORITY_UPDATE` set before the stream `id` was opened, if any. Removes the stored
+    /// priorities of `id` and of all lower streams.
     fn take_priority(&mut self, id: u32) -> Option<Priority> {
         let pending = &mut self.streams.priorities;
         if pending.is_empty() {

@@ -62,8 +62,8 @@ impl Http2Server {
         }
     }
 
-    /// Marks the request as invalid: the stream is reset after its (error) response. Call it before the response is
-    /// sent completely.
+    /// Marks the request as invalid: after its error response is sent, the stream is reset with `PROTOCOL_ERROR`. Must
+    /// be called before the response is sent completely.
     pub fn reset_after_response(&mut self, stream: u32) {
         if let Some(found) = self.streams.get(stream) {
             found.malformed = true;
@@ -117,7 +117,8 @@ impl Http2Server {
         self.streams.get(stream).map_or(0, |found| found.queue.iter().map(Bytes::len).sum())
     }
 
-    /// Returns whether a response is incomplete and waits for a window update of the client.
+    /// Returns whether the head of a response was sent, but its body is incomplete and a closed window of the stream or
+    /// connection blocks it until the client sends a window update. False if the stream is closed.
     pub fn is_stalled(&mut self, stream: u32) -> bool {
         let room = self.send_window > 0;
         self.streams.get(stream).is_some_and(|found| {
@@ -139,8 +140,8 @@ impl Http2Server {
         self.streams.over.pop_front()
     }
 
-    /// Limits the DATA frames of a response to `most` bytes of data (`http2_chunk_size`); the limit of the client
-    /// applies too. The default is [`MAX_FRAME`].
+    /// Limits the DATA frames of a response to `most` bytes of data (`http2_chunk_size`), but at least 1; the limit of
+    /// the client applies too. The default is [`MAX_FRAME`].
     pub fn limit_frames(&mut self, stream: u32, most: usize) {
         if let Some(found) = self.streams.get(stream) {
             found.chunk = most.clamp(1, LARGEST_FRAME);
@@ -239,9 +240,9 @@ impl Http2Server {
         self.output.push_header_block(stream, block, end);
     }
 
-    /// Reports a stream whose response is completely in the output as finished. Then resets the stream if the request
-    /// is malformed, or incomplete with a receive window below the initial one; closes it if the request is complete; and
-    /// otherwise lets it linger.
+    /// Handles a stream after its response was added completely to the output. Reports the stream as finished, and
+    /// then: resets it if the request is malformed, or incomplete with a receive window below the initial one; closes
+    /// it if the request is complete; otherwise, marks it as lingering.
     fn response_sent(&mut self, id: u32) {
         self.streams.record_response_sent(id);
         let Some(stream) = self.streams.get(id) else { return };

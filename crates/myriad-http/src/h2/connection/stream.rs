@@ -21,7 +21,7 @@ use crate::Fields;
 /// Number of recently closed streams for which the reason of closing is stored.
 const REMEMBERED: usize = 64;
 
-/// Stream of which the request or the response is not complete.
+/// Open stream of a server: its request or its response is not complete.
 #[derive(Debug)]
 pub(super) struct ServerStream {
     pub(super) id: u32,
@@ -40,7 +40,8 @@ pub(super) struct ServerStream {
     /// Value of the connection's frame counter when the response last sent data; incremental responses take turns by
     /// it.
     pub(super) turn: u64,
-    /// Number of bytes of the response that the client accepts on the stream; negative if it has reduced its window.
+    /// Number of bytes of the response that the client still accepts on the stream; may be negative after the client
+    /// has reduced the initial window.
     pub(super) send_window: i64,
     /// Number of bytes that the client may still send on the stream.
     pub(super) receive_window: i64,
@@ -58,7 +59,8 @@ pub(super) struct ServerStream {
     pub(super) chunk: usize,
     /// Number of bytes of the response added to the output.
     pub(super) sent: ResponseBytes,
-    /// True if the stream is in [`ServerStreams::over`], or was returned from it.
+    /// True if the stream was added to the finished streams ([`ServerStreams::over`]), even if `take_finished` has
+    /// returned it since.
     pub(super) is_reported: bool,
 }
 
@@ -73,7 +75,7 @@ pub struct ResponseBytes {
     pub framing: u64,
 }
 
-/// Stream whose response is complete or that was reset.
+/// Stream that is finished: its response is complete, or it was reset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FinishedStream {
     /// Identifier of the stream.
@@ -128,7 +130,7 @@ pub(super) struct ServerStreams {
 }
 
 impl ServerStreams {
-    /// Frees memory that an idle connection does not need.
+    /// Frees unused capacity of the lists.
     pub(super) fn free_idle_memory(&mut self) {
         self.open.shrink_to_fit();
         self.over.shrink_to_fit();
@@ -204,7 +206,8 @@ impl ServerStreams {
         Some(stream)
     }
 
-    /// Reports the stream as finished, because its response is completely in the output.
+    /// Adds the stream to the finished ones, unless it is already reported, because its response is completely in the
+    /// output.
     pub(super) fn record_response_sent(&mut self, id: u32) {
         if let Ok(at) = self.open.binary_search_by_key(&id, |stream| stream.id)
             && let Some(stream) = self.open.get_mut(at)

@@ -3,8 +3,8 @@
 use super::table::{HpackTable, STATIC};
 use super::{huffman, integer};
 
-/// Size of the encoder's dynamic table in bytes, or less if the peer allows less. The recurring fields of a site fit,
-/// and a search is cheap.
+/// Maximum size of the encoder's dynamic table in bytes; the table is smaller if the peer allows less. The recurring
+/// fields of a site fit, and a search is cheap.
 const TABLE: usize = 2048;
 
 /// Maximum length in bytes of a value that is added to the dynamic table; longer values would evict many others.
@@ -27,8 +27,8 @@ impl Default for HpackEncoder {
 }
 
 impl HpackEncoder {
-    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`), of which at most 2048
-    /// bytes are used.
+    /// Sets the maximum table size that the peer allows (`SETTINGS_HEADER_TABLE_SIZE`). The encoder uses at most 2048
+    /// bytes of it.
     pub fn set_peer_table_size(&mut self, size: u32) {
         let size = TABLE.min(size as usize);
         if size != self.table.max() {
@@ -87,8 +87,8 @@ impl HpackEncoder {
     }
 }
 
-/// Returns whether a field is added to the dynamic table: its value has at most [`REMEMBERED`] bytes, and it is none of
-/// the fields listed here, which rarely recur with the same value or contain secrets.
+/// Returns whether a field is added to the dynamic table: its value has at most [`REMEMBERED`] bytes, and its name is
+/// not in the list of this function (fields whose values rarely recur or are secret).
 fn is_worth_indexing(name: &[u8], value: &[u8]) -> bool {
     !matches!(
         name,

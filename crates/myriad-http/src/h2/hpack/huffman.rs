@@ -81,8 +81,8 @@ const fn code() -> HuffmanTables {
     all
 }
 
-/// Decodes the Huffman-coded `input` and appends it to `out`; `None` if it is invalid or decodes to more than `most`
-/// bytes (RFC 7541 §5.2). Then, `out` contains the bytes decoded so far.
+/// Decodes the Huffman-coded `input` and appends it to `out` (RFC 7541 §5.2). Returns `None` if `input` is invalid or
+/// decodes to more than `most` bytes; the bytes decoded before the error then remain in `out`.
 pub(crate) fn decode(input: &[u8], most: usize, out: &mut Vec<u8>) -> Option<()> {
     let end = out.len() + most;
     let mut window: u64 = 0;

@@ -3,8 +3,8 @@
 /// Maximum accepted value of an integer; valid indexes, lengths and table sizes are far smaller.
 const MOST: usize = 1 << 28;
 
-/// Decodes an integer whose first `prefix` bits are in the first byte, and removes it from `input`. Returns `None` if
-/// it is incomplete or too large.
+/// Decodes an integer that starts in the low `prefix` bits of the first byte (RFC 7541 §5.1), and removes it from
+/// `input`. Returns `None` if it is incomplete or too large.
 pub(crate) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
     let (first, mut rest) = input.split_first()?;
     let mask = (1_usize << prefix) - 1;
@@ -28,8 +28,8 @@ pub(crate) fn read(input: &mut &[u8], prefix: u32) -> Option<usize> {
     Some(value)
 }
 
-/// Appends `value` as an integer with a prefix of `prefix` bits (RFC 7541 §5.1). `first` contains the other bits of the
-/// first byte.
+/// Appends `value` as an integer with a prefix of `prefix` bits (RFC 7541 §5.1). `first` contains the other, higher
+/// bits of the first byte.
 pub(crate) fn write(out: &mut Vec<u8>, first: u8, prefix: u32, mut value: usize) {
     let mask = (1_usize << prefix) - 1;
     if value < mask {

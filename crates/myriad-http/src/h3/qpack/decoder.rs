@@ -26,7 +26,7 @@ pub struct QpackDecoder {
     blocked: usize,
     /// Number of table entries whose arrival has been acknowledged to the client.
     acknowledged: u64,
-    /// Decoder instructions to send to the client.
+    /// Encoded QPACK decoder instructions that were not sent to the client yet.
     out: Vec<u8>,
 }
 
@@ -46,12 +46,12 @@ impl QpackDecoder {
         required.checked_sub(1).is_none_or(|last| self.table.get(last).is_some())
     }
 
-    /// Returns whether any stream waits for table entries.
+    /// Returns whether the field section of any stream waits for table entries.
     pub fn has_blocked(&self) -> bool {
         self.blocked > 0
     }
 
-    /// Returns the bytes to send on the server's decoder stream. The caller removes those it has sent.
+    /// Returns the bytes to send on the server's decoder stream. The caller must remove the bytes that it has sent.
     pub fn output(&mut self) -> &mut Vec<u8> {
         &mut self.out
     }

@@ -13,7 +13,7 @@ pub(super) enum Instruction<'a> {
     Duplicate(usize),
 }
 
-/// Name of a new entry.
+/// Source of the name of a new entry of the dynamic table.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum EntryName<'a> {
     /// Name of the static table entry with this index.

@@ -16,7 +16,7 @@ const PADDING: usize = 7;
 pub(in super::super) enum LiteralError {
     /// More bytes are needed.
     Partial,
-    /// The value is invalid.
+    /// The integer or string is invalid.
     Broken,
 }
 
@@ -36,7 +36,8 @@ pub(super) struct Literal<'a> {
 }
 
 impl<'a> Literal<'a> {
-    /// Parses a string whose length has a prefix of `prefix` bits; the next higher bit is the Huffman flag.
+    /// Parses a string. Its length is an integer with a prefix of `prefix` bits; the next higher bit is the Huffman
+    /// flag.
     ///
     /// The string is rejected before its bytes arrive if it must have more than `longest` decoded bytes.
     pub(super) fn read(input: &mut &'a [u8], prefix: u32, longest: usize) -> Result<Self, LiteralError> {

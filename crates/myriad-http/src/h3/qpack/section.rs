@@ -117,7 +117,8 @@ pub(super) fn read(
     Ok(())
 }
 
-/// Decodes a field whose name and value are a table entry (RFC 9204 §4.5.2, §4.5.3); `None` for other forms.
+/// Decodes a field if both its name and its value are those of a table entry (RFC 9204 §4.5.2, §4.5.3); returns `None`
+/// for other forms.
 fn read_entry<'a>(
     input: &mut &[u8],
     first: u8,
@@ -130,8 +131,8 @@ fn read_entry<'a>(
     }
 }
 
-/// Decodes the name of a field whose value follows as a string (RFC 9204 §4.5.4 to §4.5.6) into `text`, and returns its
-/// length. Fails if the name has more than `most` bytes.
+/// Decodes the name of a field into `text`, and returns its length; the value follows in `input` as a string (RFC 9204
+/// §4.5.4 to §4.5.6). Fails if the name has more than `most` bytes.
 fn read_name(
     input: &mut &[u8],
     first: u8,

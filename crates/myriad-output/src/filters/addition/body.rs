@@ -10,7 +10,7 @@ use myriad_http::body::{Body, BodyError, BoxBody};
 
 /// Part of a body that is combined from a response and the responses of subrequests.
 pub(super) enum AdditionPart {
-    /// Subrequest whose response is awaited once the previous parts are complete.
+    /// Subrequest; its response is awaited once the previous parts are complete.
     Subrequest(SubrequestFuture),
     /// Body that is sent.
     Body(BoxBody),

@@ -20,7 +20,7 @@ impl Converter {
         Self { table, incomplete: Vec::new() }
     }
 
-    /// Returns a complete text in the target charset.
+    /// Converts a complete text to the target charset.
     pub(crate) fn whole(mut self, text: &[u8]) -> Bytes {
         let (mut rest, mut out) = (text, Vec::with_capacity(text.len()));
         // `push` cannot fail; it returns true once all input is consumed.

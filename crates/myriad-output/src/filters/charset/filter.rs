@@ -97,8 +97,9 @@ impl Filter<Exchange> for Charset {
         true
     }
 
-    /// Adds the charset to the media type, and converts the body if its known charset differs. If it cannot be
-    /// converted, or the status is 301 or 302, the response is unchanged.
+    /// Adds the charset to the media type, and converts the body if its known charset differs. Does nothing for a
+    /// response that specifies a charset, unless `override_charset` is on; for other responses whose type is not in
+    /// `charset_types`; for statuses 301 and 302; and if the body cannot be converted.
     fn apply(&self, exchange: &mut Exchange, answer: &mut ContentResponse) {
         let Some(media_type) = answer.media_type() else { return };
         let (bare, named) = split(media_type);
@@ -149,8 +150,8 @@ impl Charset {
     }
 }
 
-/// Replaces the body of a response with its text in another charset. Its length remains known only if the conversion
-/// preserves it.
+/// Replaces the body of a response with its text in another charset. The length of the body remains known only if the
+/// conversion preserves it.
 fn convert_body(answer: &mut ContentResponse, table: &ConversionTable, etags: bool) {
     let converter = Converter::new(table.clone());
     let length = answer.known_length();

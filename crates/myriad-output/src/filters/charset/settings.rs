@@ -8,7 +8,8 @@ use myriad_conf::{Span, Text};
 pub(super) struct CharsetSettings {
     /// `charset`: charset that is added to media types; `None` for `off`. May contain variables.
     pub name: Option<Text>,
-    /// `source_charset`: charset of responses that specify none; `None` if not configured. May contain variables.
+    /// `source_charset`: assumed charset of responses that specify none; `None` if not configured. May contain
+    /// variables.
     pub source: Option<Text>,
     /// `charset_types`, in lower case: media types to which the charset is added; `*` alone means every type.
     pub types: Vec<String>,
@@ -23,7 +24,8 @@ pub(super) struct CharsetMapConf {
     pub from: String,
     /// Second charset: UTF-8, or also with one byte per character.
     pub to: String,
-    /// Byte of the first charset, and the one to three bytes of the second, in source order.
+    /// Pairs of equivalent characters, in source order: a byte of the first charset, and one to three bytes of the
+    /// second.
     pub pairs: Vec<(u8, Vec<u8>)>,
     /// Position of the directive.
     pub span: Span,

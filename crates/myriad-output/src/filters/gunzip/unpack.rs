@@ -5,7 +5,7 @@ use myriad_http::body::BodyError;
 
 use crate::transform::{Transform, WINDOW};
 
-/// Streaming gzip decompressor. It bounds the output at a time, whatever the compression ratio.
+/// Streaming gzip decompressor. Each call produces a bounded number of bytes, whatever the compression ratio.
 pub(crate) struct Gunzip(Option<StreamDecoder>);
 
 impl Gunzip {

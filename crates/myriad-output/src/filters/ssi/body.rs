@@ -46,7 +46,8 @@ pub(super) struct SsiBody {
 }
 
 impl SsiBody {
-    /// Creates the body. `exchange` is a copy of the page's exchange that lives as long as the body.
+    /// Creates the body of a page from `body`, its text with commands. `exchange` is a copy of the page's exchange,
+    /// which the body owns.
     pub(super) fn new(exchange: Box<Exchange>, rules: SsiRules, body: BoxBody) -> Self {
         let shared = exchange.request.shared_by_pages();
         Self {

@@ -42,13 +42,14 @@ pub(super) struct IncludeInProgress {
     read_ahead: VecDeque<Bytes>,
     ahead_bytes: usize,
     failed: Option<BodyError>,
-    /// Set if the response of the include had a body.
+    /// Set once a piece of the response body was returned to the page; never set for the parameter `set`.
     has_output: bool,
     /// Value collected for the parameter `set`.
     value: Vec<u8>,
     /// Maximum length of `value`, in bytes (`subrequest_output_buffer_size`).
     max_value: u64,
-    /// Set if the status of the response is below 300, so that the parameter `set` uses it.
+    /// True if the status of the response is below 300; only then is the response assigned to the variable of the
+    /// parameter `set`.
     is_success: bool,
 }
 
@@ -60,8 +61,8 @@ pub(super) enum IncludeResult {
     Stub(Box<Exchange>, Bytes),
     /// Name and value of a variable to set.
     Set(Vec<u8>, Vec<u8>),
-    /// Name of a variable that keeps its value (empty if it has none), because the status of the response was 300 or
-    /// above.
+    /// Name of a variable that is not changed, or set to an empty text if it does not exist, because the status of the
+    /// response was 300 or above.
     Declare(Vec<u8>),
 }
 
@@ -155,7 +156,7 @@ impl IncludeInProgress {
         }
     }
 
-    /// Returns the result, after the last piece.
+    /// Returns the result of the include. Must be called after the last piece of the response.
     pub(super) fn into_result(self) -> IncludeResult {
         match (self.then, self.subrequest) {
             (IncludeUse::Stub(text), Some(asked)) if !self.has_output => IncludeResult::Stub(asked, text),
@@ -166,7 +167,7 @@ impl IncludeInProgress {
     }
 }
 
-/// `subrequest_output_buffer_size` of a location, in bytes.
+/// Value of `subrequest_output_buffer_size` of a location, in bytes.
 struct OutputBufferSize(u64);
 
 /// Stores `subrequest_output_buffer_size` of a configuration level in `features`: the maximum number of response bytes

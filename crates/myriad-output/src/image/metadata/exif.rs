@@ -18,7 +18,7 @@ struct TiffData<'a> {
 }
 
 impl<'a> TiffData<'a> {
-    /// Returns `None` if the header is invalid.
+    /// Parses the header of TIFF data (byte order and signature); `None` if it is invalid.
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let is_little = match bytes.get(..4)? {
             b"II\x2a\0" => true,
@@ -45,7 +45,7 @@ impl<'a> TiffData<'a> {
         (0..entries).map(|index| directory + 2 + 12 * index).find(|entry| self.short(*entry) == Some(tag))
     }
 
-    /// Returns the value of the entry at an offset, if it is a number with the type `SHORT` or `LONG`.
+    /// Returns the value of the entry at offset `entry`; `None` unless it is a number of type `SHORT` or `LONG`.
     fn number(&self, entry: usize) -> Option<u32> {
         match self.short(entry + 2)? {
             3 => self.short(entry + 8).map(u32::from),
@@ -54,7 +54,7 @@ impl<'a> TiffData<'a> {
         }
     }
 
-    /// Returns the value of the entry at an offset, if it is a fraction (`RATIONAL`).
+    /// Returns the value of the entry at offset `entry`; `None` unless it is a fraction (`RATIONAL`).
     fn fraction(&self, entry: usize) -> Option<f64> {
         let at = self.long(entry + 8).filter(|_| self.short(entry + 2) == Some(5))? as usize;
         Some(f64::from(self.long(at)?) / f64::from(self.long(at.checked_add(4)?)?))

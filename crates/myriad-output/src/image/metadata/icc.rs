@@ -62,19 +62,20 @@ fn has_curves_of_srgb(profile: &[u8]) -> Option<bool> {
     Some(true)
 }
 
-/// Returns a number with 16 bits after the binary point (`s15Fixed16Number`).
+/// Returns the signed number with 16 bits after the binary point (`s15Fixed16Number`) at offset `at`; `None` if `data`
+/// is too short.
 fn fixed(data: &[u8], at: usize) -> Option<f64> {
     Some(f64::from(be32(data, at)?.cast_signed()) / 65_536.0)
 }
 
-/// Returns the level, from 0 to 255, that sRGB gives a linear value from 0 to 1.
+/// Converts a linear light value from 0 to 1 to the level, from 0 to 255, by which sRGB encodes it.
 fn level_of(light: f64) -> f64 {
     let encoded = if light <= 0.003_130_8 { light * 12.92 } else { 1.055 * light.powf(1.0 / 2.4) - 0.055 };
     encoded * 255.0
 }
 
-/// Returns the linear value that a curve (`curveType` or `parametricCurveType`) gives a value from 0 to 1; `None` for other
-/// types.
+/// Applies a curve (`curveType` or `parametricCurveType`) to a value from 0 to 1, and returns the linear light value.
+/// Returns `None` for other types of curves, parametric functions other than 0 and 3, and truncated data.
 fn light_of(curve: &[u8], value: f64) -> Option<f64> {
     match curve.get(..4)? {
         b"curv" => {

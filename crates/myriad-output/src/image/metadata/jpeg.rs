@@ -39,7 +39,7 @@ fn frame_size(frame: &[u8]) -> Option<ImageSize> {
 pub(crate) struct JpegExtras {
     /// True if the image has four components, which are the inks cyan, magenta, yellow and black.
     pub has_inks: bool,
-    /// True if there is a part of a color profile.
+    /// True if a segment contains a color profile or a part of one.
     pub has_profile: bool,
     /// True if Exif data may change the orientation or the size for display.
     pub changes_display: bool,
@@ -86,7 +86,7 @@ fn is_frame(marker: u8) -> bool {
 /// Scans of a file, by which the work of a decoder is estimated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct JpegScans {
-    /// Number of scans.
+    /// Number of scans in the file.
     pub count: u64,
     /// Number of components of all scans together. A decoder visits each block of a component once per scan, even if
     /// the scan contains no data for it.

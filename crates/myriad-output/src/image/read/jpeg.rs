@@ -11,7 +11,8 @@ use crate::image::size::ImageSize;
 
 /// Limit of the memory of the decoder, in bytes per permitted pixel: coefficients of a progressive image, and colors.
 const BYTES_OF_A_PIXEL: u64 = 16;
-/// Maximum number of scans of a JPEG file. Encoders write about ten, those that minimize the file size up to thirty.
+/// Maximum number of scans of a JPEG file. Encoders usually write about ten scans, and encoders that minimize the file
+/// size up to thirty.
 const MOST_SCANS: u64 = 128;
 /// Maximum number of visits of blocks by scans, per pixel of the largest permitted image. A scan of a few bytes visits
 /// all blocks of its components, so the work is not proportional to the length of the file.

@@ -1,5 +1,5 @@
-//! Encoder of PNG, by the crate `png`. An image that had a palette is written with a palette; without one it could be
-//! several times as large.
+//! Encoder of PNG, by the crate `png`. An image that was decoded from a file with a palette is written with a palette,
+//! because it could otherwise be several times as large.
 
 use png::{BitDepth, ColorType, Compression, Encoder, Filter, Info};
 

@@ -248,7 +248,7 @@ fn blocks(side: u32, bits: usize) -> usize {
     (side as usize).div_ceil(1 << bits)
 }
 
-/// Returns a distance as a number of pixels; `width` is that of the image.
+/// Converts a coded distance to a number of pixels; `width` is the width of the image.
 fn near(width: usize, distance: usize) -> usize {
     match NEAR.get(distance - 1) {
         Some((left, above)) => {
@@ -259,19 +259,19 @@ fn near(width: usize, distance: usize) -> usize {
     }
 }
 
-/// Prefix code of a stream.
+/// Prefix code (Huffman code) of a lossless WebP stream.
 enum PrefixCode {
-    /// One symbol, which takes no bits.
+    /// Code with one symbol, which occupies no bits in the stream.
     Single(usize),
-    /// Two symbols of one bit each.
+    /// Code with two symbols of one bit each.
     Two([usize; 2]),
     /// Number of code words of each length, and the symbols in the order of their code words.
     Words([usize; LONGEST + 1], Vec<usize>),
 }
 
 impl PrefixCode {
-    /// Returns the code whose words have these lengths, and the size of its tables in the decoder, in bytes; `None` if
-    /// the code is not complete.
+    /// Returns the prefix code in which the word of each symbol has the length that `lengths` states, and the size of
+    /// its tables in the decoder, in bytes; `None` if the code is not complete.
     fn of(lengths: &[u8]) -> Option<(Self, u64)> {
         let mut counts = [0; LONGEST + 1];
         let mut symbols: Vec<usize> = (0..lengths.len()).filter(|symbol| lengths[*symbol] > 0).collect();

@@ -9,13 +9,13 @@ const HAS_ALPHA: u8 = 0x10;
 /// Flag in the `VP8X` chunk of a WebP file: the frames are in `ANMF` chunks.
 const IS_ANIMATED: u8 = 0x02;
 
-/// First frame of a WebP file. Its size equals that of its streams.
+/// First frame of a WebP file. The size of the frame equals the size of its streams.
 pub(super) struct WebpFrame<'a> {
     /// Size of the complete image.
     pub canvas: ImageSize,
     /// Distance of the frame from the left and from the top edge of the canvas, in pixels.
     pub at: (u32, u32),
-    /// Size of this frame.
+    /// Size of the first frame.
     pub size: ImageSize,
     pub image: WebpStream<'a>,
     /// Color profile: data of the chunk `ICCP`; `None` without it.
@@ -32,9 +32,9 @@ pub(super) enum WebpStream<'a> {
 }
 
 impl<'a> WebpFrame<'a> {
-    /// Finds the first frame. Returns `None` if a chunk is truncated or missing, if the frame is not inside the canvas,
-    /// or if the size of a stream differs from that of the container: a decoder would allocate memory for the stream
-    /// before it compares them.
+    /// Finds the first frame of a file. Returns `None` if a chunk is truncated or missing, if the frame is not inside
+    /// the canvas, or if the size of a stream differs from the size in the container; a decoder would allocate memory
+    /// for the stream before it compares the sizes.
     pub(super) fn find(bytes: &'a [u8]) -> Option<Self> {
         let mut chunks = Chunks(bytes.get(12..)?);
         let (kind, data) = chunks.next()?;
