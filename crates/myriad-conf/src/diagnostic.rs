@@ -37,11 +37,11 @@ pub struct Diagnostic {
     pub help: Vec<String>,
     /// Related positions with labels, such as the first of two duplicates.
     pub related: Vec<(Span, String)>,
-    /// Earlier error of which this error may be a consequence; `None` if it is none. Boxed, because few diagnostics
-    /// have it.
+    /// Kind of earlier error of which this error may only be a consequence; `None` if it is an independent error.
+    /// Boxed, because few diagnostics have it.
     pub doubt: Option<Box<PossibleCause>>,
-    /// Further positions of diagnostics with the same cause, which are reported together; `None` if there are none.
-    /// Boxed, because few have it.
+    /// Further diagnostics with the same cause, which are reported together with this one as positions; `None` if there
+    /// are none. Boxed, because few diagnostics have it.
     pub repeats: Option<Box<RepeatedDiagnostics>>,
 }
 
@@ -79,14 +79,16 @@ impl Diagnostic {
         Self { severity: Severity::Hint, ..Self::error(span, message) }
     }
 
-    /// Marks the error as a use of the undefined `name` (of a variable, an upstream, a zone or a format).
+    /// Marks the error as a use of the undefined `name` (of a variable, an upstream, a zone or a format), which may be
+    /// a consequence of an error in the directive that defines the name.
     #[must_use]
     pub fn undefined(mut self, name: impl Into<String>) -> Self {
         self.doubt = Some(Box::new(PossibleCause::Name(name.into())));
         self
     }
 
-    /// Marks the error as a directive that is not allowed in its block.
+    /// Marks the error as a directive that is not allowed in its block, which may be a consequence of a missing or
+    /// extra brace.
     #[must_use]
     pub fn misplaced(mut self) -> Self {
         self.doubt = Some(Box::new(PossibleCause::Context));

@@ -14,8 +14,9 @@ pub(crate) fn is_pattern(path: &[u8]) -> bool {
     path.iter().any(|byte| matches!(byte, b'*' | b'?' | b'['))
 }
 
-/// Returns the paths that match a pattern, sorted per folder; empty if none matches. Folders that do not exist are
-/// skipped. Fails if another folder in which a pattern is searched cannot be listed.
+/// Returns the existing paths that match a pattern, sorted per folder; empty if none matches. As in glob(3), a name
+/// that starts with `.` is matched only by a pattern that starts with `.`. Folders that do not exist are skipped. Fails
+/// if a folder in which a part of the pattern is searched exists but cannot be listed.
 pub(crate) fn expand(loader: &dyn Loader, pattern: &Path) -> io::Result<Vec<PathBuf>> {
     let mut found = vec![PathBuf::new()];
     for component in pattern.components() {

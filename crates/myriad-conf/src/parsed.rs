@@ -81,7 +81,7 @@ pub struct ParsedConfiguration {
     pub unfinished: Vec<Span>,
     /// Directives with an invalid word. Further errors about them are consequences.
     pub damaged: Vec<Span>,
-    /// Files with a missing or extra brace, where directives may be in another block than intended.
+    /// Files in which a brace is missing or extra, so that directives may be in other blocks than intended.
     pub unbalanced: Vec<FileId>,
 }
 

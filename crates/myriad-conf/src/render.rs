@@ -77,8 +77,8 @@ fn name_at(source: &SourceFile, span: Span) -> Option<&str> {
     (is_name && text.len() <= WIDTH / 2).then_some(text)
 }
 
-/// Returns a diagnostic's message in printable characters. Only the start and the end of a long message are shown,
-/// because words of a file may be megabytes long.
+/// Returns a diagnostic's message in printable characters. Of a message of more than 480 characters, only the first 240
+/// and the last 120 are returned, because words of a file may be megabytes long.
 fn shortened(message: &str) -> String {
     let text = printable(message.as_bytes());
     if text.len() <= 4 * WIDTH {

@@ -192,8 +192,9 @@ impl FileIndex {
         self.files_of_hash(hash).filter(|filed| filed.role == FileRole::Variant)
     }
 
-    /// Returns the least recently used variant of a key if the key has more than `most` variants, otherwise `None`.
-    /// `in_memory` contains variant hashes and last uses (seconds) of the memory tier. `excluded` is never returned.
+    /// Returns the least recently used variant of a key if the key has more than `most` variants on disk and otherwise
+    /// `None`. `in_memory` contains the variant hashes and last uses (seconds since the epoch) of the key's pages in
+    /// memory. Never returns `excluded`.
     pub(crate) fn excess_variant(
         &self,
         hash: u128,

@@ -88,8 +88,9 @@ impl FileStore {
         self.lease.acquire_or_renew(&self.files, &self.health, own)
     }
 
-    /// Moves an invalid file into quarantine, or deletes it if it cannot be retained there. Does nothing but forget the
-    /// file if this process does not hold the lease. The caller must hold the stripe of the key.
+    /// Removes an invalid file from the index, and moves it into quarantine, or deletes it if it cannot be retained
+    /// there. The file remains unchanged if this process does not have the writer lease. The caller must have locked
+    /// the stripe of the key.
     pub(crate) fn quarantine(&self, name: FileName, why: FormatError) {
         let path = self.files.path(name);
         self.file_index.lock().forget(name);
@@ -146,8 +147,8 @@ impl FileStore {
         }
     }
 
-    /// Counts and reports a system error while reading a file. The file is removed, unless the error is a temporary
-    /// lack of resources (such as too many open files).
+    /// Counts a system error while reading a file, and reports it unless an earlier failure is unresolved. Removes the
+    /// file, unless the error is a temporary lack of resources (such as too many open files).
     pub(crate) fn record_unreadable(&self, name: FileName, hash: u128, error: io::Error) {
         let passing = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::INTR, Errno::AGAIN];
         let passes = Errno::from_io_error(&error).is_some_and(|errno| passing.contains(&errno));

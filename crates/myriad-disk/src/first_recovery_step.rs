@@ -12,7 +12,7 @@ use parking_lot::{Condvar, Mutex};
 pub(crate) struct FirstRecoveryStep {
     is_over: Mutex<bool>,
     finished: Condvar,
-    /// Deadline of all waits, set by the first wait, so that the waits of consecutive purges do not add up.
+    /// Deadline of all waits, set by the first one, so that the waits of consecutive purges do not add up.
     until: OnceLock<Instant>,
 }
 

@@ -103,8 +103,8 @@ impl FolderHandle {
         !self.is_removed()
     }
 
-    /// Clears the zone if the folder was removed, and creates the folder again. Repeats failed attempts once writing
-    /// may be attempted again.
+    /// Clears the zone if its folder was removed, and creates the folder again. If that fails, each later call tries
+    /// again, but not while writing is paused after a failure.
     pub(crate) fn handle_removal(&self) {
         if !self.is_removed() {
             return;

@@ -95,7 +95,8 @@ impl FolderHealth {
         self.record_failure(what, path, error);
     }
 
-    /// Records a failed operation `what` on `path`. It is reported only if no earlier failure is unresolved.
+    /// Records a failed operation `what` on `path`. It is reported only if no other failure was recorded since the
+    /// start or since the last reported recovery.
     pub(crate) fn record_failure(&self, what: &'static str, path: &Path, error: io::Error) {
         self.succeeded_since_failure.store(false, Relaxed);
         if self.failed_at.swap(self.now().max(1), Relaxed) == 0 {

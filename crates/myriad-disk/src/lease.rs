@@ -91,8 +91,8 @@ impl WriterLease {
         !self.is_held() && self.was_held.load(SeqCst)
     }
 
-    /// Returns a guard that keeps the lease from being released; `None` if this process does not have the lease or is
-    /// about to release it. Never blocks, so it may be called under any lock.
+    /// Returns a guard that prevents the release of the lease while it exists; `None` if this process does not have the
+    /// lease or is about to release it. Never blocks, so it may be called under any lock.
     pub(crate) fn hold(&self) -> Option<RwLockReadGuard<'_, Option<File>>> {
         self.lock.try_read().filter(|lock| lock.is_some())
     }
@@ -123,8 +123,8 @@ impl WriterLease {
         is_it
     }
 
-    /// Records that the lock file is missing. Returns true if it was not missing in the last maintenance round: no new
-    /// lock file is created in this round then, because the folder may be in the process of being removed, and a new
+    /// Records that the lock file is missing. Returns true if it was still present in the last maintenance round. The
+    /// caller then creates no lock file in this round: the folder may be in the process of being removed, and a new
     /// file in it would make the removal fail.
     fn is_news(&self) -> bool {
         !std::mem::replace(&mut self.waiting.lock().missed, true)

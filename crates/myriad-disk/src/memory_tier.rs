@@ -79,7 +79,8 @@ pub trait MemoryPurges: Send + Sync {
     /// Returns the sequence number of the oldest fetch in progress whose result may be stored; `u64::MAX` if there is
     /// none.
     fn oldest_flight(&self) -> u64;
-    /// Returns true if so many purges are active that slow fetches must not prevent their removal.
+    /// Returns true if at least half of the maximum number of purges is active. Slow fetches are then prevented from
+    /// storing their pages, so that purges which are active only for these fetches can be removed.
     fn is_crowded(&self) -> bool;
     /// Prevents the results of all fetches that began before `number` from being stored.
     fn prevent_storing_before(&self, number: u64);

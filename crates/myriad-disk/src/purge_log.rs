@@ -150,8 +150,8 @@ impl PurgeLog {
         sequence::read(&sequence::path(&self.root)).filter(|first| self.epoch > 0 && *first > self.epoch)
     }
 
-    /// Returns true if another process has added records, or has rewritten or removed the log. If this process has no
-    /// open log, returns true if a log exists.
+    /// Returns true if another process has added records, or has rewritten or removed the log, or if the log cannot be
+    /// read. If this process has no open log, returns true if a log exists.
     fn has_news(&self) -> bool {
         let Some(file) = &self.file else { return path(&self.root).exists() };
         // A record begins with its length, which is never zero.

@@ -327,8 +327,8 @@ impl Recovery {
         }
     }
 
-    /// Continues with the sequence numbers of a new start, after the files of a newer process that is gone were
-    /// deleted.
+    /// Takes the sequence numbers of a new start and writes them to `start`, after the files of a newer process that is
+    /// gone were deleted. Fails if the folder cannot be used.
     fn end_voiding(&self, start: &Mutex<Option<StartNumbers>>) -> io::Result<()> {
         let (epoch, former) = self.purges.renumber()?;
         *start.lock() = Some(StartNumbers { epoch, former });

@@ -16,8 +16,8 @@ use crate::pool::Maintain;
 use crate::purge_log::PurgeLog;
 use crate::{DiskPool, DiskStore, PageId, sequence};
 
-/// Number of files marked as removed up to which a file that may not exist is marked, too, without checking whether it
-/// exists.
+/// Maximum number of files marked as removed up to which a failed write marks the former file of its page without
+/// checking that this file exists. From this number on, it checks first.
 pub const MAX_UNCHECKED_DOOMED: usize = crate::disk::MAX_UNCHECKED_DOOMED;
 /// Quantity of sequence numbers per start.
 pub const EPOCH: u64 = sequence::EPOCH;

@@ -43,7 +43,7 @@ struct AcceleratorControl {
     no_store: bool,
     /// `max-age` (or `s-maxage`) of the field for accelerators, in seconds; `None` if it has neither.
     max_age: Option<u64>,
-    /// Time after `max-age` during which stale responses are allowed, in seconds.
+    /// Time after `max-age` during which stale responses are allowed, in seconds; 0 if the field sets none.
     stale: u64,
 }
 

@@ -33,7 +33,8 @@ pub struct ResponseFacts<'a> {
     /// Number of requests with the cache key so far, including this request (`*_cache_min_uses`); `u64::MAX` if the
     /// caller has already compared it with the limit.
     pub uses: u64,
-    /// True if the request has a stored page with a status below 500, fresh or stale; its grace period does not matter.
+    /// True if a page with a status below 500, fresh or stale, is stored for this request; its grace period does not
+    /// matter.
     pub usable_page: bool,
     /// True if [`is_large_request`](crate::is_large_request) is true for the client's request.
     pub large_request: bool,

@@ -105,8 +105,9 @@ pub fn personal_cookie<'a>(fields: &'a Fields, rules: &CachePolicy) -> Option<&'
     })
 }
 
-/// Returns whether a cookie of a request is part of the cache key. Only the first cookie of a name is, but a second one
-/// with another value in the key makes no difference to PHP, which reads the first one, too.
+/// Returns whether the cookie `pair` (`name=value`) of a request is part of the cache key. The key contains only the
+/// first cookie of a name. A second cookie with the same name and a value that is in the key does no harm, because PHP
+/// reads the first one, too.
 fn is_keyed(pair: &[u8], rules: &CachePolicy) -> bool {
     rules.shared_fetch.has_in_key(pair.trim_ascii())
 }

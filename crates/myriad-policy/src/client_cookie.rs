@@ -4,10 +4,10 @@ use myriad_http::{Fields, Known, uri};
 
 use crate::CachePolicy;
 
-/// Returns whether the client keeps its own cookie, so that this `Set-Cookie` of a response shared by several clients
-/// must not be forwarded to it: the cookie matches `impersonal_cookies`, and the client's request contains it, but
-/// shared fetches forward no cookies except those in the cache key. The origin therefore usually set the cookie as for
-/// a first visit; forwarding it would reset, for example, a consent.
+/// Returns true if this `Set-Cookie` of a response shared by several clients must not be forwarded to the client, which
+/// then retains its cookie of this name. This is the case if the cookie matches `impersonal_cookies`, the client's
+/// request contains a cookie of this name, and the shared fetch sent only cookies of the cache key to the origin. The
+/// origin has then usually set the cookie as for a first visit; forwarding it would reset, for example, a consent.
 pub fn client_retains_cookie(request: &Fields, set_cookie: &[u8], rules: &CachePolicy) -> bool {
     let name = set_cookie.split(|byte| matches!(byte, b'=' | b';')).next().unwrap_or_default().trim_ascii();
     rules.shared_fetch.hides_cookies(request)

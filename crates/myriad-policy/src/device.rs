@@ -55,9 +55,10 @@ impl DeviceClass {
         }
     }
 
-    /// Returns `Sec-CH-UA-Mobile` (`?1` or `?0`) if the request has it and it contradicts the device class by
-    /// `User-Agent`; otherwise `None`. WordPress prefers this field to `User-Agent`. If they agree, clients with and
-    /// without the field share the page.
+    /// Returns the value of `Sec-CH-UA-Mobile` if it contradicts the device class by `User-Agent`: `?1` for a desktop,
+    /// or `?0` for a phone or tablet. Any value other than `?1` counts as `?0`. Returns `None` if both agree or the
+    /// request lacks the field, so that clients with and without the field share the page. WordPress prefers this field
+    /// to `User-Agent`.
     pub(crate) fn contrary_hint(request: &Fields) -> Option<&'static [u8]> {
         let hint = request.get(Self::HINT)?;
         match (Self::of(request), hint == b"?1") {

@@ -9,10 +9,10 @@ const SHORTEST_MS: u64 = 10_000;
 /// Minimum number of hits, since the page was stored, for a refresh before it expires; 1 for an adaptive validity.
 const HOT: u32 = 32;
 
-/// Returns whether a fresh page with `hits` hits is refreshed now, before it expires: it has at least 32 hits, its
-/// validity is at least 10 s, less than a tenth of it remains, and `*_cache_background_update` is on. For a page with
-/// an adaptive validity, which is not served stale during a refresh, one hit and the last quarter of the validity
-/// suffice. `now` is in ms since the epoch.
+/// Returns whether a fresh page with `hits` hits is refreshed now, before it expires. Requires
+/// `*_cache_background_update`, a validity of at least 10 s, at least 32 hits, and that less than a tenth of the
+/// validity remains. For a page with an adaptive validity, which is not served stale during a refresh, one hit and less
+/// than a quarter suffice. `now` is in ms since the epoch.
 pub fn refreshes_early(lifetime: &Lifetime, hits: u32, rules: &CachePolicy, now: u64) -> bool {
     let left = lifetime.fresh_until.saturating_sub(now);
     let (min_hits, part) = if lifetime.source == ValiditySource::Adaptive { (1, 4) } else { (HOT, 10) };

@@ -211,8 +211,9 @@ fn equal_tokens(a: &[&[u8]], b: &[&[u8]], ignores_numbers: bool) -> usize {
 }
 
 impl NoisePlace {
-    /// Returns the number of tokens of this place at the start of `rendered`. `following` are the fixed tokens after
-    /// the place in the stored rendering; `is_last` is true if no other place with noise follows them.
+    /// Returns the number of tokens at the start of `rendered` that belong to this place with noise. `following` are
+    /// the fixed tokens after the place in the stored rendering; `is_last` is true if no other place with noise comes
+    /// later.
     fn len_in(self, rendered: &[&[u8]], following: &[&[u8]], is_last: bool) -> usize {
         let len = usize::from(self.len);
         if !self.is_elastic {

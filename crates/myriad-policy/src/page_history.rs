@@ -81,7 +81,9 @@ impl RenderingComparison {
 /// Two fetches would not suffice: content that changes between them would be taken for noise from then on, and its
 /// changes would not be noticed.
 impl StoredRendering<'_> {
-    /// Compares the page with the page that a refresh returned at `now`, in ms since the epoch.
+    /// Compares the page with `rendered`, the page that a refresh returned at `now` (ms since the epoch). If they
+    /// differ outside of the known noise, a second fetch may be needed ([`RenderingComparison::is_checked`]), but not
+    /// after a purge.
     pub fn after_refresh(&self, rendered: &[u8], now: u64) -> RenderingComparison {
         let old = self.verified_history();
         if let Ok(noise) = old.noise.compare(self.body, rendered, self.ignores_numbers) {
@@ -98,7 +100,9 @@ impl StoredRendering<'_> {
         RenderingComparison { is_checked, ..RenderingComparison::of(history) }
     }
 
-    /// Compares the result of the first fetch with `second`, fetched at `now`, and with the page `before` both.
+    /// Compares this page, which the first fetch returned, with `second`, which a second fetch returned at `now` (ms
+    /// since the epoch). If both are equal, compares them with the page `before` the first fetch. If they differ by
+    /// noise only, a third fetch is needed. After a purge, or if they differ too much, the content counts as changed.
     pub fn after_second_fetch(
         &self,
         before: &StoredRendering<'_>,
@@ -120,8 +124,10 @@ impl StoredRendering<'_> {
         }
     }
 
-    /// Compares the result of the second fetch with `third`, fetched at `now`, with the result of the `first` fetch,
-    /// and with the page `before` all of them.
+    /// Compares this page, which the second fetch returned, with the `first` one and with `third`, which a third fetch
+    /// returned at `now` (ms since the epoch). Places that differ in both pairs are noise; outside of these, compares
+    /// `third` with the page `before` the first fetch. After a purge, or if the pages differ too much or elsewhere, the
+    /// content counts as changed.
     pub fn after_third_fetch(
         &self,
         (before, first): (&StoredRendering<'_>, &StoredRendering<'_>),
@@ -163,23 +169,26 @@ impl StoredRendering<'_> {
         verified.unwrap_or_else(|| PageHistory::new(self.stored_at))
     }
 
-    /// Returns the history of content that this page was the first to show.
+    /// Returns a new history for content that this page is the first to show: equal since the page was stored, with the
+    /// search for noise marked as completed.
     fn changed(&self) -> PageHistory {
         PageHistory { is_noise_known: true, ..PageHistory::new(self.stored_at) }
     }
 }
 
 impl PageHistory {
-    /// Returns the history of a page that was rendered for the first time at `now`, or has changed.
+    /// Returns the history of a page that was first rendered, or has changed, at `now` (ms since the epoch): no noise
+    /// is known.
     pub fn new(now: u64) -> Self {
         Self { equal_since: now, ..Self::default() }
     }
 
-    /// Limits a lifetime from the origin's response to half the time for which the content is known to be equal, at
-    /// most an hour if the content has changed within the last day, but at least to `min_ms`. A page that is fetched
-    /// directly after a purge is valid for at most 10 s. Shorter lifetimes, and those that the configuration or a
-    /// heuristic sets, are returned unchanged. `requested_at` is the time of the request to the origin, in ms since the
-    /// epoch: the page may lack changes that were made later.
+    /// Limits a lifetime that the origin's response defines. The new validity is half the time for which the content is
+    /// known to be equal; at most an hour if the content has changed within the last day, but at least `min_ms`, which
+    /// is also used while the history is unverified. If `is_after_purge` is true, it is 10 s instead. It starts at
+    /// `requested_at`, the time of the request to the origin in ms since the epoch, because the page may lack changes
+    /// that were made later. Shorter lifetimes, and those that the configuration or a heuristic sets, are returned
+    /// unchanged.
     pub fn limit(
         &self,
         lifetime: Lifetime,

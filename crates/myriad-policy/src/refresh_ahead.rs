@@ -48,7 +48,7 @@ pub struct InspectedPage {
 struct PageDemand {
     generation: u64,
     hits: u32,
-    /// Number of requests until `seen_at`, older ones counting less.
+    /// Weighted number of requests up to the time `seen_at`: a request counts half after each 15 minutes.
     requests: f64,
     seen_at: u64,
     /// True if the last inspection found the page expired or purged, and it was not refreshed since. If it is stored
@@ -68,9 +68,9 @@ pub struct RefreshAhead {
 
 impl RefreshAhead {
     /// Records the requests for a page that an inspection found at `now`. Returns the expected number of requests
-    /// during the validity of the refreshed page if the page should be refreshed now. `None` if the page is not due,
-    /// if it has no hits and none are remembered, if fewer than 0.2 requests are expected, or if the validity is
-    /// shorter than 10 s or not from the response.
+    /// during the validity of the refreshed page if the page should be refreshed now. Returns `None` if the page is not
+    /// due, or if fewer than 0.2 requests are expected. Returns `None` and records nothing if the validity of the page
+    /// is shorter than 10 s or not from the response, or if the page has no hits and no record yet.
     ///
     /// Pages with an adaptive validity are refreshed shortly before they expire; with a validity that the origin has
     /// set, only afterwards, because it may be the time of a change. A purged page is refreshed ten seconds after an
@@ -97,8 +97,8 @@ impl RefreshAhead {
         (now >= due_at.max(demand.not_before) && expected >= MIN_EXPECTED).then_some(expected)
     }
 
-    /// Records that a page was fetched without a request, successfully or not. Does nothing for a page whose requests
-    /// are not remembered.
+    /// Records that the page `id` was fetched without a request, successfully or not: it is not due for a minute,
+    /// unless it is stored again. Does nothing for a page without a record.
     pub fn note_refresh(&mut self, id: u64, now: u64) {
         if let Some(demand) = self.pages.get_mut(&id) {
             demand.is_expired = false;
@@ -117,7 +117,8 @@ impl RefreshAhead {
 }
 
 impl PageDemand {
-    /// Returns the demand for a page that has hits but was not known. The request that stored it counts as well.
+    /// Returns the record of a page that has hits but no record yet. Counts its hits and the request that stored it;
+    /// for a page stored more than 15 minutes ago, only the part of them that corresponds to 15 minutes.
     fn new(page: &InspectedPage, now: u64) -> Self {
         let age = now.saturating_sub(page.stored_at) as f64;
         let part = (HALF_LIFE_MS / age.max(1.0)).min(1.0);
@@ -147,7 +148,8 @@ impl PageDemand {
     }
 }
 
-/// Returns the time before its expiry at which a page is refreshed, in ms; 0 for a validity that is not adaptive.
+/// Returns how long before its expiry a page is refreshed, in ms: for an adaptive validity an eighth of it, at most 10
+/// s; 0 for any other validity.
 fn lead_ms(lifetime: &Lifetime) -> u64 {
     match lifetime.source {
         ValiditySource::Adaptive => (lifetime.valid_ms / 8).min(LONGEST_LEAD_MS),
@@ -155,7 +157,8 @@ fn lead_ms(lifetime: &Lifetime) -> u64 {
     }
 }
 
-/// Returns the expected validity of the refreshed page, in ms.
+/// Returns the validity that the refreshed page is expected to have, in ms; one minute for a purged page, and at least
+/// one minute for an adaptive validity.
 fn expected_ms(page: &InspectedPage, now: u64) -> u64 {
     let valid_ms = page.lifetime.valid_ms;
     match page.lifetime.source {

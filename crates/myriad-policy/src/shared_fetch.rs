@@ -64,8 +64,9 @@ impl SharedFetch {
         !self.on && !device_class && self.keyed.is_empty()
     }
 
-    /// Returns whether the request has cookies, and a fetch for several clients only sends those in the cache key. True
-    /// even if all are in the key; false if the listed fields include `Cookie`.
+    /// Returns whether the origin receives fewer cookies than the client has sent, as a rule: the request has cookies,
+    /// and a fetch for several clients only sends those in the cache key. True even if all cookies are in the key;
+    /// false if the listed fields include `Cookie`.
     pub fn hides_cookies(&self, request: &Fields) -> bool {
         self.on && request.has(Known::Cookie) && !self.lists(b"cookie")
     }
@@ -153,8 +154,9 @@ impl SharedFetch {
     }
 
     /// Adds the `User-Agent` that represents the visitor's device class, or that of a desktop if neither the cache key
-    /// nor the stored page depends on the class. Returns true if the stored page varies by class, the cache key does
-    /// not depend on it, and the browser is not an ordinary desktop.
+    /// nor the stored page depends on the class; and `Sec-CH-UA-Mobile` if it contradicts the class and the stored page
+    /// varies by class. Returns true if the stored page varies by class, the cache key does not depend on it, and the
+    /// visitor's class or `Sec-CH-UA-Mobile` differs from that of an ordinary desktop.
     fn push_browser(&self, request: &Fields, varies: &VaryRule, told: &mut Fields) -> bool {
         let by_class = varies.by_device();
         let class = if by_class || self.device { DeviceClass::of(request) } else { DeviceClass::Desktop };

@@ -80,8 +80,8 @@ fn outcome(exchange: Box<Exchange>, decision: PhaseDecision) -> ServiceOutcome<B
     }
 }
 
-/// Guard for a request that is counted as started: if a panic in the rules drops it, the request is counted as
-/// finished.
+/// Guard for a request that was counted as started. If it is dropped before it is disarmed, for example by a panic in
+/// the rules, the request is also counted as finished.
 struct StartedExchange<'a>(Option<&'a Counters>);
 
 impl<'a> StartedExchange<'a> {
@@ -103,8 +103,8 @@ impl Drop for StartedExchange<'_> {
     }
 }
 
-/// Request (with its state) that waits for its response. If it is dropped before the response is available, it is
-/// logged with nginx's status 499.
+/// Request (with its state) that waits for its response. If this is dropped first, for example because the client has
+/// closed the connection, the request is logged and counted with nginx's status 499.
 struct WaitingExchange(Option<Box<Exchange>>);
 
 impl WaitingExchange {

@@ -11,7 +11,7 @@ const WORKER_DESCRIPTORS: u64 = 4;
 /// File descriptors reserved for cache files, resolvers and the control socket, in addition to one eighth of the limit
 /// for served files.
 const RESERVED_DESCRIPTORS: u64 = 32;
-/// Minimum number of connections of a worker, even if the descriptor limit is lower.
+/// Minimum number of connections to which the descriptor limit may reduce the `worker_connections` of a worker.
 const MIN_CONNECTIONS: u64 = 8;
 
 /// Maximum number of connections of each worker, and the reason if it is less than configured.
@@ -25,7 +25,8 @@ pub(crate) struct WorkerCapacity {
 
 impl WorkerCapacity {
     /// Returns the capacity of each of `workers` workers with `listeners` sockets each: `wanted`
-    /// (`worker_connections`), or less if the descriptor limit of the process requires it, which is logged.
+    /// (`worker_connections`), or less if the descriptor limit of the process requires it, but at least
+    /// [`MIN_CONNECTIONS`] unless `wanted` is less. A reduction is logged as a warning.
     pub(crate) fn fit(wanted: usize, workers: usize, listeners: usize, log: &ErrorLog) -> Self {
         let open = std::fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
         let limit = getrlimit(Resource::Nofile).current;
@@ -65,14 +66,15 @@ pub(crate) fn max_cached_files() -> usize {
     limit.and_then(|limit| usize::try_from(limit / 16).ok()).unwrap_or(usize::MAX)
 }
 
-/// Returns the number of descriptors that are not used for connections, without the share reserved for files. `open` is
+/// Returns the number of descriptors that are needed for purposes other than connections and served files. `open` is
 /// the number of descriptors that are already open.
 fn other_descriptors(open: u64, (workers, listeners): (usize, usize)) -> u64 {
     open + RESERVED_DESCRIPTORS + workers as u64 * (WORKER_DESCRIPTORS + listeners as u64)
 }
 
-/// Returns the descriptor limit of the process that a total of `connections` requires, with the descriptors for other
-/// purposes and one eighth of the limit for files. `open` is the number of descriptors that are already open.
+/// Returns the descriptor limit that the process requires for a total of `connections`, including descriptors for other
+/// purposes and one eighth of the limit for served files. `open` is the number of descriptors that are already open;
+/// `machine` is the number of workers and the number of listening sockets of each.
 fn required_limit(connections: u64, open: u64, machine: (usize, usize)) -> u64 {
     let besides = connections.saturating_add(other_descriptors(open, machine));
     besides.saturating_add(besides / 7 + 1)

@@ -201,7 +201,7 @@ impl<M: Metadata> Object<M> {
         std::hint::black_box(first as u8 ^ touch_lines(own) ^ touch_lines(encoded));
     }
 
-    /// Returns true if both handles refer to the same object.
+    /// Returns true if both handles refer to the same stored object, not only to equal contents.
     pub fn is_same(&self, other: &Self) -> bool {
         std::ptr::eq(self.fixed(), other.fixed())
     }

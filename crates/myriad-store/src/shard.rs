@@ -210,8 +210,8 @@ impl<M: Metadata> Shard<M> {
         taken
     }
 
-    /// Removes an object from an entry; removes the entry if it was its last object. Returns `None` if there is no such
-    /// entry.
+    /// Removes the object at `position` from the entry at `index`, or the whole entry if it has only one object.
+    /// Returns what was removed; `None` if there is no entry at `index`.
     pub(crate) fn remove_object(&mut self, index: u32, position: usize) -> Option<RemovedItem<M>> {
         let entry = self.queue.at_mut(index)?;
         let Some(object) = entry.objects.take(position) else {

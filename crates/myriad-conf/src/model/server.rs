@@ -131,9 +131,10 @@ impl ListenConf {
             && (here.ip() == there.ip() || here.ip().is_unspecified() || there.ip().is_unspecified())
     }
 
-    /// Returns the number of the socket that accepts connections for this address; `numbers` maps socket names to
-    /// numbers. If only a socket on the wildcard address covers it, also returns the local address by which the servers
-    /// of its connections are selected. Returns `None` if no socket covers the address.
+    /// Returns the number of the socket that accepts connections for this address; `numbers` maps the names of sockets
+    /// to their numbers. If only the socket of the wildcard address (`0.0.0.0` or `[::]`) with the same port and
+    /// transport exists, also returns this IP address, by which connections of that socket are assigned to the server.
+    /// `None` if there is neither socket.
     pub fn socket_among(&self, numbers: &HashMap<String, u32>) -> Option<(u32, Option<IpAddr>)> {
         if let Some(number) = numbers.get(&self.socket_name()) {
             return Some((*number, None));

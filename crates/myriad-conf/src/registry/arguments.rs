@@ -45,30 +45,32 @@ impl<'a> Arguments<'a> {
         self.directive.protocol.expect("only directives of origin protocols read their protocol")
     }
 
-    /// Records that the directive uses a name, so that it is checked to be defined. The name has no variables.
+    /// Records that the directive uses `name`, which must not contain variables. After the whole configuration has been
+    /// read, it is an error if no directive defines a name of this kind.
     pub fn use_name(&mut self, name: Text, of: &'static NameKind) {
         self.uses.push(NameUse { name, of, protocol: self.directive.protocol });
     }
 
-    /// Clears `list`, which contains inherited values, if this is the first occurrence of the directive on its level.
+    /// Clears `list` if this is the first occurrence of the directive (or of its group) on its level, so that the
+    /// arguments replace inherited values instead of being added to them.
     pub fn start<T>(&self, list: &mut Vec<T>) {
         if self.first {
             list.clear();
         }
     }
 
-    /// Creates an error at an argument.
+    /// Creates an error with `message` at the position of the argument `index`.
     pub fn error(&self, index: usize, message: impl Into<String>) -> Diagnostic {
         Diagnostic::error(self.node.args[index].span, message)
     }
 
-    /// Adds a warning at an argument.
+    /// Adds a warning with `message` at the position of the argument `index`.
     pub fn warn(&mut self, index: usize, message: impl Into<String>) {
         self.warnings.push(Diagnostic::warning(self.node.args[index].span, message));
     }
 
-    /// Creates the error `invalid value "x" in "name" directive` for an argument, with the allowed values `must_be` as
-    /// help.
+    /// Creates the error `invalid value "x" in "name" directive` at the position of the argument `index`, with the
+    /// advice that the value must be `must_be`.
     pub fn invalid(&self, index: usize, must_be: impl Display) -> Diagnostic {
         let value = tls_display_name(self.bytes(index));
         self.error(index, format!("invalid value \"{value}\" in \"{}\" directive", self.directive.name))

@@ -60,7 +60,8 @@ impl<'a> Arguments<'a> {
     }
 }
 
-/// Returns whether a byte may occur in a token (RFC 9110 section 5.6.2), except `*`, which is a wildcard here.
+/// Returns whether a byte may occur in a field name (a token of RFC 9110 section 5.6.2), except `*`, which is a
+/// wildcard here.
 fn is_token(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"!#$%&'+-.^_`|~".contains(&byte)
 }

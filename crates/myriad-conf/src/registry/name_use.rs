@@ -2,7 +2,7 @@
 
 use crate::{model::HttpConf, settings::Protocol, text::Text};
 
-/// Use of a name in a directive. After the whole configuration has been read, the name is checked to be defined.
+/// Name in a directive that another directive must define. Checked after the whole configuration has been read.
 pub struct NameUse {
     /// Name that is used; it contains no variables.
     pub name: Text,

@@ -1,7 +1,7 @@
 //! Search for the known name that is most similar to an unknown name.
 
-/// Returns the candidate most similar to a misspelled `name`; `None` if none is likely to be meant. At most a third of
-/// the letters of `name` and at most three may differ, but one always may.
+/// Returns the candidate most similar to a misspelled `name`; `None` if no candidate is similar. A candidate may differ
+/// in at most a third of the letters of `name`, but always in one, and never in more than three.
 pub fn nearest<'c>(name: &str, candidates: impl IntoIterator<Item = &'c str>) -> Option<&'c str> {
     let limit = (name.chars().count() / 3).clamp(1, 3);
     candidates

@@ -254,8 +254,8 @@ fn on(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     Ok(())
 }
 
-/// Returns the first argument, a file name or `data:` and its content. Rejects values that start with `engine:` or
-/// `store:`, which OpenSSL would load.
+/// Returns the first argument: a file name, or `data:` and the content of a file. Returns an error for a value that
+/// starts with `engine:` or `store:`, which OpenSSL would load.
 fn file(args: &Arguments<'_>) -> Result<crate::text::Text, Diagnostic> {
     let text = args.text(0)?;
     for scheme in ["engine:", "store:"] {
@@ -286,8 +286,8 @@ fn protocols(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult 
 }
 
 /// Parses the versions of `ssl_protocols` or `*_ssl_protocols`. Returns two flags: TLS 1.2 enabled, TLS 1.3 enabled.
-/// `before` contains the current flags, which are ignored for the first directive of a level. Older versions cause a
-/// warning; it is an error if neither TLS 1.2 nor TLS 1.3 is enabled.
+/// The versions are added to those in `before`, unless the directive is the first on its level. Older versions are not
+/// enabled and cause a warning. Returns an error for an unknown version, or if neither TLS 1.2 nor TLS 1.3 is enabled.
 pub(super) fn versions(args: &mut Arguments<'_>, before: (bool, bool)) -> Result<(bool, bool), Diagnostic> {
     let words = [("SSLv2", 0), ("SSLv3", 0), ("TLSv1", 0), ("TLSv1.1", 0), ("TLSv1.2", 2), ("TLSv1.3", 3)];
     let (mut tls12, mut tls13) = if args.first { (false, false) } else { before };

@@ -15,7 +15,8 @@ pub(super) struct Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Returns the value of `result`; `None` for an error, which is added to the diagnostics.
+    /// Returns the value of `result`. Returns `None` for an error, which is added to the diagnostics; it is not
+    /// returned.
     pub(super) fn note<T>(&mut self, result: Result<T, Diagnostic>) -> Option<T> {
         result.map_err(|diagnostic| self.findings.push(diagnostic)).ok()
     }

@@ -71,7 +71,7 @@ impl<'p> Builder<'p> {
 }
 
 impl Builder<'_> {
-    /// Warns if an argument of a directive is at the start of a line and is the name of a directive: a `;` is probably
+    /// Warns about the first argument that is at the start of a line and is the name of a directive: a `;` is probably
     /// missing before it. Called for directives without a maximum number of arguments.
     fn swallowed_line(&mut self, node: &Node) {
         let begins_line = |span: Span| {

@@ -206,8 +206,8 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the initial settings of a location or `if`: those of the outer level, without `try_files`, which is not
-/// inherited, as in nginx.
+/// Returns the settings with which a location or `if` starts: those of the enclosing block, but without `try_files`,
+/// which is not inherited, as in nginx.
 fn without_try_files(around: &Settings) -> Settings {
     let mut settings = around.within();
     // Writing to a shared group of settings copies it. Most levels have no `try_files` and can keep sharing the group.

@@ -44,7 +44,8 @@ impl LostDefinitions {
         lost
     }
 
-    /// Returns whether the error `finding` may be a consequence of another error.
+    /// Returns whether the error `finding` may be only a consequence of another error: it is inside a directive with an
+    /// invalid word or without a terminator, or its [`PossibleCause`] has occurred.
     pub(super) fn explains(&self, finding: &Diagnostic) -> bool {
         // Finds the last unfinished or damaged directive that starts at or before the error.
         let before = self
@@ -63,8 +64,9 @@ impl LostDefinitions {
         }
     }
 
-    /// Collects the words of directives that contain an error. If the error is in the directive itself, the words of
-    /// its whole block are collected too. Returns whether a directive contains an error.
+    /// Collects the words in the arguments of each directive of `nodes` that has an error, itself or in its block. If
+    /// the directive itself has an error, the words of all directives in its block are collected, too. Returns true if
+    /// any of `nodes` has an error.
     fn of_nodes(&mut self, nodes: &[Node], errors: &[Span]) -> bool {
         let mut any = false;
         for node in nodes {

@@ -21,7 +21,7 @@ pub enum TryFilesEnd<T = Text> {
 }
 
 impl<T> TryFilesEnd<T> {
-    /// Returns the same value with the URI converted by `compile`.
+    /// Converts the URI by `compile`; a status or a named location is copied.
     pub fn map<U>(&self, compile: impl FnOnce(&T) -> U) -> TryFilesEnd<U> {
         match self {
             Self::Code(code) => TryFilesEnd::Code(*code),

@@ -11,8 +11,8 @@ pub trait FeatureSettings: Any + Clone + Debug + Default + PartialEq + Send + Sy
     /// Returns the defaults, which apply if none of the feature's directives is set.
     fn unwritten() -> &'static Self;
 
-    /// Returns the initial settings of an inner level if they differ from these; `None` to inherit these settings,
-    /// which is right for most directives.
+    /// Returns the settings with which an inner level starts, if these differ from `self`. `None` if the inner level
+    /// inherits `self` unchanged, which is right for most directives.
     fn within(&self) -> Option<Self> {
         None
     }

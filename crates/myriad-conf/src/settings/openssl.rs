@@ -42,8 +42,8 @@ struct OpensslOptions {
 }
 
 impl OpensslOptions {
-    /// Applies a comma-separated list of OpenSSL options. A leading `-` turns an option off. Fails for an unknown
-    /// option.
+    /// Stores the options in a comma-separated list of OpenSSL options. A leading `-` turns an option off. Options in
+    /// [`WITHOUT_EFFECT`] are ignored. Returns an error for any other unknown option.
     fn take(&mut self, list: &Text) -> Result<(), Diagnostic> {
         for (word, on) in words(&list.lossy()) {
             match word {

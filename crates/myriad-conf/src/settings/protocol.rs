@@ -21,10 +21,10 @@ pub struct ProtocolFacts {
     pub has_environment: bool,
     /// Cache key used if `*_cache_key` is not set.
     pub key: DefaultKey,
-    /// Common directives that this protocol does not have: names without the prefix, each also as the first words of
-    /// longer names.
+    /// Common directives that this protocol does not have, without its prefix. An entry also excludes every directive
+    /// whose name continues with `_`: `cache` excludes `cache_key`.
     pub lacks: &'static [&'static str],
-    /// Common directives that nginx does not have for this protocol, in the form of `lacks`.
+    /// Common directives that this protocol has in Myriad but not in nginx, in the form of `lacks`.
     pub own: &'static [&'static str],
 }
 
@@ -104,7 +104,8 @@ impl Protocol {
         !contains_words_of(self.0.lacks, name)
     }
 
-    /// Returns whether nginx does not have the common directive with this name (without the prefix) for the protocol.
+    /// Returns whether the common directive `name` (without the prefix) exists for this protocol in Myriad but not in
+    /// nginx.
     pub(crate) fn is_own(self, name: &str) -> bool {
         contains_words_of(self.0.own, name)
     }
@@ -137,7 +138,7 @@ impl Protocol {
     }
 }
 
-/// Returns whether `names` contains `name` or its first words.
+/// Returns whether `names` contains `name`, or a text with which `name` starts before one of its `_`.
 fn contains_words_of(names: &[&str], name: &str) -> bool {
     let begins =
         |words: &&str| name.strip_prefix(words).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'));

@@ -10,8 +10,9 @@ use crate::format::variant_hash;
 use crate::page::PageId;
 
 impl DiskStore {
-    /// Marks the files of a page that was purged from memory as removed, except files of a later fetch, and cancels the
-    /// pending write of the page's variant.
+    /// Marks the files of a page that was purged from memory as removed, and cancels the pending write of the page's
+    /// variant. A file that is known to contain a page of a later fetch remains; a file whose fetch is uncertain is
+    /// marked.
     pub fn discard(&self, page: &PageId<'_>) {
         let bits = variant_hash(page.variant()) as u32;
         let mut file_index = self.file_store.file_index.lock();
@@ -46,7 +47,8 @@ impl DiskStore {
     }
 
     /// Like [`Self::remove`], but retains pages whose fetch has the number `generation` or a higher one. `is_overtaken`
-    /// must be true if the memory tier has such a page. If any page is retained, pending writes are not cancelled.
+    /// must be true if the memory tier has such a page. If there is such a page in memory or on disk, pending writes of
+    /// the key are not cancelled.
     pub fn remove_older(&self, key: HashedKeyRef<'_>, generation: u64, is_overtaken: bool) -> usize {
         let (older, is_overtaken) = {
             let file_index = self.file_store.file_index.lock();

@@ -16,8 +16,8 @@ use crate::staged_file::{FileCompletion, StagedFile, WriteFailure};
 const REWRITE_DELAY_MS: u64 = 2000;
 /// Maximum number of pages whose files wait to be written again after a change.
 const MAX_CHANGED: usize = 4096;
-/// Number of files marked as removed up to which a file that may not exist is marked, too, without checking whether it
-/// exists.
+/// Maximum number of files marked as removed up to which a failed write marks the former file of its page without
+/// checking that this file exists. From this number on, it checks first.
 pub(crate) const MAX_UNCHECKED_DOOMED: usize = 1 << 14;
 
 impl DiskStore {
@@ -28,8 +28,8 @@ impl DiskStore {
         file_index.has_page(page.hash, page.variant(), |generation| generation >= page.generation)
     }
 
-    /// Returns true if a later page of the same key and variant is being written, or is in a file that is not known
-    /// only from an old snapshot.
+    /// Returns true if a later page of the same key and variant is being written or is in an indexed file. A file that
+    /// is known only from an old snapshot does not count.
     pub fn has_or_writes_newer(&self, page: &PageId<'_>) -> bool {
         let file_index = self.file_store.file_index.lock();
         file_index.writes.has_newer(page.hash, page.variant(), page.generation)
@@ -136,8 +136,9 @@ impl DiskStore {
         }
     }
 
-    /// Unregisters a failed write, and marks the file that it should have replaced as removed, unless that file has a
-    /// later page or it is not known which file this is. Does nothing if the write had been cancelled.
+    /// Unregisters a failed write, and marks the file that it would have replaced as removed. Leaves a file with a
+    /// later page, and does nothing more if the name of that file is unknown. Does nothing at all if the write was
+    /// cancelled before.
     pub(crate) fn finish_failed_write(&self, page: &PageId<'_>, number: u64) {
         let file_store = &self.file_store;
         let main = FileName::of_key(page.key);

@@ -162,8 +162,8 @@ impl FileIndex {
         Some(filed)
     }
 
-    /// Marks a file as removed: look-ups do not find it, but its disk space remains accounted until it is deleted. No
-    /// effect if the file is not in the index.
+    /// Marks a file of the index as removed: look-ups do not find it any more, but its disk space remains accounted
+    /// until it is deleted. Has no effect if the file is not in the index.
     pub(crate) fn doom(&mut self, name: FileName) {
         if let Some(filed) = self.remove_entry(name) {
             self.doomed.insert(name, (filed.hash, filed.blocks));

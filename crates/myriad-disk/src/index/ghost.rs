@@ -21,8 +21,8 @@ impl GhostTable {
     /// Maximum number of bytes that the table needs per remembered evicted value.
     pub(crate) const BYTES: usize = 8 * size_of::<GhostEntry>() / 3;
 
-    /// Records a value that is being evicted. `most` is the number of evicted values that must be remembered now; the
-    /// table grows for it.
+    /// Records the hash of a value that is being evicted. `most` is the number of evicted values that must be
+    /// remembered now; the table grows if it is too small for them.
     pub(crate) fn remember(&mut self, hash: u64, most: usize) {
         // The table has a third more entries than values, so that few buckets overflow.
         if self.places.len() * 3 < most * 4 {
@@ -32,8 +32,9 @@ impl GhostTable {
         self.put((part(hash), self.clock));
     }
 
-    /// Returns true if the value is found among the last `most` evicted values, with the exceptions described above.
-    /// Its entry is removed, because the value is being inserted again.
+    /// Returns true if the value with this hash is found among the last `most` evicted values; approximate, because
+    /// only 32 bits of the hash are compared, and a full bucket loses entries. An entry that is found is removed, even
+    /// if it is older than that, because the value is being inserted again.
     pub(crate) fn recall(&mut self, hash: u64, most: usize) -> bool {
         let (part, clock) = (part(hash), self.clock);
         let Some(place) = self.bucket(part).iter_mut().find(|place| place.0 == part) else { return false };

@@ -257,9 +257,10 @@ impl<T> S3Fifo<T> {
         }
     }
 
-    /// Returns the index of the next value to evict, which remains in the queue; `None` if the queue is empty. Values
-    /// before it that had enough hits move to the head of the main queue, with fewer hits or none. `weight` returns the
-    /// weight of a value; `unseen` returns and resets the hits that a value has counted itself.
+    /// Returns the index of the next value to evict, which remains in the queue; `None` if the queue is empty. Older
+    /// values that had enough hits move to the head of the main queue: a new one with its hit count reset, another with
+    /// a lower hit count. `weight` returns the weight of a value; `unseen` returns and resets the hits that a value has
+    /// counted itself.
     ///
     /// The loop terminates because each step decreases a hit count or moves a new value to the main queue.
     pub fn victim(&mut self, weight: impl Fn(&T) -> u64, unseen: impl Fn(&T) -> u8) -> Option<u32> {

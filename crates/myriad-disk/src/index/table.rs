@@ -6,12 +6,12 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-/// Numerator of the maximum load of the hash table before it grows: four fifths of its entries are used.
+/// Numerator of the maximum load of the hash table: it grows when more than four fifths of its entries would be used.
 const MAX_LOAD_NUMERATOR: usize = 4;
 /// Denominator of the maximum load of the hash table.
 const MAX_LOAD_DENOMINATOR: usize = 5;
-/// Number of parts of a table after it has grown, of which one is new: it grows by a third. Doubling would leave half
-/// of it unused for a long time.
+/// Growth of the table: the new size is `GROWTH_OF / (GROWTH_OF - 1)` times the former size, a third more. Doubling
+/// would leave half of the table unused for a long time.
 const GROWTH_OF: usize = 4;
 
 /// Used table entry: half of a hash, a slot, and the visible part of the slot's value.

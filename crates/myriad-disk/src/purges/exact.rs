@@ -102,8 +102,8 @@ impl Purges {
         count
     }
 
-    /// Returns true if memory has a newer page that will be written in the place of a file. Purges count that page
-    /// instead.
+    /// Returns true if memory has a newer page of the same key and variant that will replace the page in the file.
+    /// Purges then count the page in memory, not the one in the file.
     pub(super) fn is_superseded(&self, memory: &dyn MemoryTier, filed: &IndexedFile) -> bool {
         let hash = filed.key_hash();
         if !self.file_store.file_index.lock().writes.has_key(hash) {

@@ -15,7 +15,7 @@ pub(super) struct PurgeRound {
     pub(super) settling: Option<Settling>,
     /// Time of the next attempt to remove obsolete purges, in milliseconds.
     pub(super) settle_at: u64,
-    /// Highest sequence number of the zone at the last attempt to remove obsolete purges.
+    /// Highest sequence number of the zone when removing obsolete purges was last attempted.
     pub(super) tried_at: u64,
 }
 

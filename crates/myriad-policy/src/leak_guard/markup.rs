@@ -6,7 +6,8 @@ use memchr::memmem::{self, Finder};
 
 use super::private_values::LeakKind;
 
-/// Administration bar of WordPress, which is printed for logged-in visitors only. In text, `<` is encoded.
+/// Start of WordPress's administration bar, which only logged-in visitors get. Text of a page cannot contain these
+/// bytes, because `<` is encoded in text.
 static BAR: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<div id=\"wpadminbar\""));
 /// Start of the element whose classes WordPress uses for the state of the visitor.
 static BODY: LazyLock<Finder<'_>> = LazyLock::new(|| Finder::new(b"<body"));
@@ -27,7 +28,8 @@ static TOKENS: LazyLock<[Finder<'_>; 6]> = LazyLock::new(|| {
     .map(Finder::new)
 });
 
-/// Maximum length in bytes of the signs that are searched for.
+/// Upper bound for the length of the texts that are searched for, in bytes. The last `LONGEST - 1` bytes of a piece are
+/// searched again with the next piece, because a text may be divided between them.
 const LONGEST: usize = 40;
 
 /// Cookies and credentials that the origin has received, or that it sets.
@@ -39,7 +41,8 @@ pub struct SentCookies {
     pub any: bool,
 }
 
-/// Search for signs in the text of a page.
+/// Search for signs that HTML was made for one visitor: an administration bar, the class of a logged-in visitor, or
+/// form tokens.
 #[derive(Debug)]
 pub(super) struct MarkupSearch {
     /// Cookies and credentials of the request: without any, nothing is a sign; without a session cookie, no form token
@@ -69,8 +72,9 @@ impl MarkupSearch {
         has_any.then_some(Self { cookies, tag: BodyTag::Before, tail: Vec::new() })
     }
 
-    /// Searches the next piece of the page. Returns the sign, and its position in the piece; 0 if it begins earlier,
-    /// and for the class of [`BODY`]. A kind for which `is_excused` returns true is no sign.
+    /// Searches the next piece of the page. Returns the kind of the sign found, and its position in the piece: 0 if the
+    /// sign begins in an earlier piece, or is the class of the tag [`BODY`]. `None` if there is no sign. A kind for
+    /// which `is_excused` returns true is not a sign.
     pub(super) fn push(
         &mut self,
         piece: &[u8],

@@ -236,15 +236,17 @@ impl ValueCollector<'_> {
         }
     }
 
-    /// Adds a value, if the request to the origin contains it in the form `sent`.
+    /// Adds `value`, cut to 64 bytes, under the conditions of [`Self::push`], if the request to the origin contains it
+    /// in the form `sent`.
     fn add(&mut self, kind: LeakKind, name: &[u8], sent: &[u8], value: &[u8]) {
         if memmem::find(self.input.sent, sent).is_some() {
             self.push(PrivateValue { kind, name: name.into(), value: shortened(value).into() }, sent);
         }
     }
 
-    /// Adds a value that the origin receives, unless it is short, known, or in the key. `sent` is another form of it.
-    /// If the list is full, marks it as incomplete instead.
+    /// Adds a value that the origin receives, unless it has less than 8 bytes, is in the list already, or is in the
+    /// cache key (also in the form `sent`). If the list is full, marks it as incomplete instead; nothing is added after
+    /// that.
     fn push(&mut self, value: PrivateValue, sent: &[u8]) {
         let is_in_key = |text: &[u8]| {
             [self.input.key, &self.key].into_iter().any(|key| memmem::find(key, text).is_some())
@@ -275,7 +277,8 @@ fn split_pair(pair: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&pair[..at], &pair[at + 1..]))
 }
 
-/// Returns whether an argument with this name has a secret value.
+/// Returns whether the value of a query argument with this name is assumed to be a secret: the name contains one of
+/// [`SECRET_NAMES`] in any case of its letters, or is `key` or `code`.
 fn is_secret_name(name: &[u8]) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_NAMES.iter().any(|part| memmem::find(&name, part).is_some()) || name == b"key" || name == b"code"

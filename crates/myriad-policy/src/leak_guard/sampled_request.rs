@@ -63,8 +63,9 @@ impl RequestInput {
         }
     }
 
-    /// Returns a text that inputs with equal effect have in common: the name; and the value if it has at most 8 bytes, or
-    /// if it is that of `User-Agent` or `Accept-Language`. A longer value is rather an id of one visitor than a choice.
+    /// Returns bytes that are equal for inputs which are assumed to have the same effect: the kind (cookie, field or
+    /// address) and name, followed by the value if the value has at most 8 bytes or belongs to `User-Agent` or
+    /// `Accept-Language`. A longer value is more likely an id of one visitor than a choice, and is left out.
     pub fn identity(&self) -> Vec<u8> {
         const MAX_CHOICE: usize = 8;
         let (kind, name) = match self {

@@ -66,7 +66,8 @@ impl CookiePattern {
         }
     }
 
-    /// Returns the second byte of all matching names, converted by [`as_php`]; `None` if they differ.
+    /// Returns the second byte of every matching name, converted by [`as_php`]; `None` if the literal start of the
+    /// pattern has fewer than two bytes.
     pub(super) fn second(&self) -> Option<u8> {
         self.stem.get(1).copied()
     }

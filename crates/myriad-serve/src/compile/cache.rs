@@ -167,8 +167,8 @@ impl RuntimeCompiler<'_> {
         self.http.cache_zones.iter().map(|conf| (conf.name.clone(), disk_limits(conf))).collect()
     }
 
-    /// Returns the memory limits of a zone. All zones without `memory=` share one eighth of the memory that is
-    /// available to the process.
+    /// Returns the limits of a zone's memory tier: its `memory=`, or else an equal share of one eighth of the memory
+    /// that is available to the process, among all zones without `memory=`; and its `inactive=`.
     fn limits(&self, conf: &CacheZoneConf) -> ZoneLimits {
         let unsized_zones = self.http.cache_zones.iter().filter(|zone| zone.memory.is_none()).count().max(1);
         let share = machine::available_memory() / 8 / unsized_zones as u64;

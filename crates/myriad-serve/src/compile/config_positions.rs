@@ -9,7 +9,7 @@ use myriad_cache::settings::CacheSettings;
 use myriad_exchange::runtime::{OriginLabel, PlaceId, PlaceLabel};
 
 impl RuntimeCompiler<'_> {
-    /// Returns the description of a compiled configuration level that reports display: its `*_pass` directive and its
+    /// Returns the texts by which reports describe a compiled configuration level: its `*_pass` directive and its
     /// conditions of `*_cache_bypass` and `*_no_cache`; empty if the level has no origin.
     pub(super) fn label(&mut self, settings: &Settings) -> PlaceLabel {
         let Some(Handler::Origin { protocol, target, .. }) = &settings.handler else {

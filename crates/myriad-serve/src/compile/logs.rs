@@ -8,7 +8,7 @@ use myriad_script::EvaluationScope;
 use super::RuntimeCompiler;
 
 impl RuntimeCompiler<'_> {
-    /// Returns the error log of a level: `own` if not empty, otherwise the logs of the main level.
+    /// Returns the error log of a level: the logs in `own`, or if `own` is empty, those of the main level.
     pub(super) fn error_log(&self, own: &[settings::ErrorLog]) -> ErrorLog {
         let targets = if own.is_empty() { &self.model.main.error_logs[..] } else { own };
         self.environment.logs.error_log(targets, self.environment.prefix)

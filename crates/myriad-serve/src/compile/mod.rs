@@ -360,21 +360,21 @@ impl<'a> RuntimeCompiler<'a> {
         })
     }
 
-    /// Runs `work`; texts that it compiles count as read by the rules, because they determine how a request is routed,
-    /// or its cache key.
+    /// Runs `work`, which compiles texts. The variables in these texts count as read by the rules, because they
+    /// determine how a request is routed, or its cache key.
     fn in_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::Rules, work)
     }
 
-    /// Runs `work`; texts that it compiles count as read by the response of the current level (head, body, log lines).
-    /// They are evaluated after the content is found, even for a request for which a stored routing result (shortcut)
-    /// replaces the rules.
+    /// Runs `work`, which compiles texts. The variables in these texts count as read by the response of the current
+    /// level (head, body, log lines). They are evaluated after the content is found, even for a request for which a
+    /// stored routing result (shortcut) replaces the rules.
     fn in_answer<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::Answer(self.places.len() as u32), work)
     }
 
-    /// Runs `work`; texts that it compiles, such as access checks and requests to an origin, are evaluated only for
-    /// requests that have run all rules, never for those that use a stored routing result (shortcut).
+    /// Runs `work`, which compiles texts such as access checks and requests to an origin. Their variables are evaluated
+    /// only for requests that have run all rules, never for those that use a stored routing result (shortcut).
     fn after_all_rules<R>(&mut self, work: impl FnOnce(&mut Self) -> R) -> R {
         self.in_scope(EvaluationScope::AfterRules, work)
     }

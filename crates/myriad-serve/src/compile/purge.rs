@@ -56,8 +56,8 @@ fn method_purges(place: &Place) -> Vec<MethodPurge<'_>> {
         .collect()
 }
 
-/// Adds a purge, unless the list contains an equal one and neither restricts the clients. Equal ones are frequent: most
-/// locations inherit the rule of their server.
+/// Adds a purge to the list, unless the list contains one of the same methods and zone, and both accept every client.
+/// Such duplicates are frequent: most locations inherit the rule of their server.
 fn add_purge(
     purges: &mut Vec<ServerPurge>,
     rules: &PurgeRules,

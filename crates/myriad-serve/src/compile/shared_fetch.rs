@@ -47,8 +47,9 @@ pub(super) fn set_device_dependence(
 }
 
 impl RuntimeCompiler<'_> {
-    /// Returns the shared-fetch rules of a place, without `device`, which [`set_device_dependence`] sets. A header or
-    /// cookie that the key contains unchanged is sent to the origin, because pages are distinguished by it.
+    /// Returns the rules for the request headers and cookies of shared fetches of a place, without `device`, which
+    /// [`set_device_dependence`] sets. They include each header and cookie that the cache key contains unchanged,
+    /// because pages are distinguished by it.
     pub(super) fn shared_fetch(&mut self, settings: &Settings, key: &Template) -> SharedFetch {
         let shared = settings.feature::<SharedFetchSettings>();
         let names = self.scripts.catalogue();

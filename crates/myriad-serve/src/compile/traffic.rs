@@ -12,8 +12,8 @@ use myriad_exchange::traffic::{Traffic, TrafficZone, ZoneKind};
 /// Zone name of servers without `server_name`, as in the module `vhost_traffic_status`.
 const NAMELESS: &str = "_";
 
-/// Returns the zone that counts a server's requests: that of `status_zone`, otherwise that of the server's first name,
-/// or `_` without a name.
+/// Returns the zone that counts a server's requests: the zone named by `status_zone`, or else one named like the first
+/// `server_name`, or `_` if the server has no name.
 pub(super) fn server_zone(traffic: &Traffic, server: &ServerConf) -> Arc<TrafficZone> {
     let name = String::from_utf8_lossy(server.primary_name.bytes());
     let (name, is_named) = match status_zone::of_server(&server.settings) {

@@ -75,9 +75,10 @@ pub(super) fn plain_name(name: String) -> String {
     if is_plain { name } else { "localhost".to_owned() }
 }
 
-/// Returns the number, address and TLS flag of the listener that the request would reach. With a port in the URL,
-/// returns the listener of that port or `None`; otherwise that of the scheme's default port, or the first of the
-/// scheme, or the first of all. Unix sockets are not considered; `None` if there are no other listeners.
+/// Returns the number, address and TLS flag of the listener that the request would reach. With a port in the URL, this
+/// is the first listener of that port, or `None`. Otherwise it is the first of the scheme's default port (80 or 443),
+/// or else of the scheme, or else of all. Unix sockets are not considered; a listener with a host name counts as
+/// 127.0.0.1. `None` if there are no other listeners.
 pub(super) fn listener_for(
     addresses: &[(u32, ListenAddress, bool)],
     question: &ExplainedRequest,

@@ -171,8 +171,9 @@ fn reject_and_close(exchange: &mut Exchange, status: u16, message: &str) -> Phas
     }
 }
 
-/// Returns whether the method is rejected before all rules, as in nginx: `TRACE`, which would show scripts data that
-/// the browser hides from them, and `CONNECT` unless the server has tunnels and the version is HTTP/1.1.
+/// Returns whether the method is rejected before all rules, as in nginx: `TRACE`, because its response would show a
+/// script data that the browser hides from scripts, and `CONNECT`, unless the server has tunnels and the version is
+/// HTTP/1.1.
 fn is_never_allowed(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.method() {
@@ -184,15 +185,16 @@ fn is_never_allowed(exchange: &Exchange) -> bool {
     }
 }
 
-/// Returns whether a CONNECT request announces a body. Data after its head is for the target of the tunnel (RFC 9110
-/// section 9.3.6), so other servers would interpret a body differently.
+/// Returns whether this is a CONNECT request that announces a body. Data after its head is for the target of the tunnel
+/// (RFC 9110 section 9.3.6), so other servers would interpret such a body differently.
 fn has_body_before_tunnel(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     request.is_connect() && !request.upload.body.is_empty()
 }
 
-/// Returns whether the selected server supports the HTTP version, which was perhaps negotiated with another server of
-/// the same address.
+/// Returns whether the selected server supports the HTTP version of the request, which was perhaps negotiated with
+/// another server of the same address. HTTP/2 is supported if the server or any `listen` of the address enables it,
+/// HTTP/3 only if the server enables it; HTTP/1.0 and HTTP/1.1 always are.
 fn server_supports_version(exchange: &Exchange) -> bool {
     let request = &exchange.request;
     match request.received.head.version() {

@@ -97,8 +97,8 @@ fn run_final_steps(exchange: &mut Exchange, answer: &mut ContentResponse) -> Opt
     Some(errors::error_step(exchange, refusal.status))
 }
 
-/// Counts an internal redirect. If there were more than [`MAX_REDIRECTS`], logs an error and returns the step for
-/// status 500; otherwise `None`.
+/// Counts an internal redirect and marks the request as internal. If there were more than [`MAX_REDIRECTS`], logs an
+/// error and returns the step for status 500; otherwise `None`.
 fn count_redirect(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &mut exchange.request;
     request.route.redirects += 1;

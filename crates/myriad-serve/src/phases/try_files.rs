@@ -75,10 +75,10 @@ fn search(exchange: &mut Exchange, place: &Place, rules: &TryFiles) -> Result<Tr
     Ok(tried)
 }
 
-/// Returns whether a name of `try_files` exists in the folder of a location, as a directory or as a file. Within a
-/// named location that is a candidate itself, a `.gz` file does not exist for a client that does not accept gzip.
-/// Reduces `until_ms` to the time until which cached file metadata makes the result valid. Returns an error if the name
-/// cannot be evaluated.
+/// Returns whether a name of `try_files` exists in the folder of a location: as a directory if `directory` is true,
+/// otherwise as a file. A path with a NUL byte does not exist. Within a named location that is a candidate itself, a
+/// `.gz` file does not exist for a client that does not accept gzip. Reduces `until_ms` to the time until which cached
+/// file metadata makes the result valid. Returns an error if the name cannot be evaluated.
 fn exists_in_place(
     exchange: &mut Exchange,
     place: &Place,

@@ -15,11 +15,11 @@ use super::start_error::StartError;
 use crate::acme::shared_certificates;
 use crate::compile::RetainedState;
 
-/// Node of the `cluster` block; none without the block.
+/// Running node of the `cluster` block of the configuration; empty without such a block.
 #[derive(Default)]
 pub(super) struct ClusterHandle(RunningCluster);
 
-/// Prepared change of the node.
+/// Prepared start, change or stop of the cluster node, to be completed by [`ClusterHandle::apply`].
 pub(super) struct ClusterPlan(PreparedCluster);
 
 impl ClusterHandle {

@@ -198,7 +198,7 @@ struct HistoryState {
     has_failed: bool,
 }
 
-/// Returns the time at which the current step of the finest history is complete.
+/// Returns the time at which the current step of the traffic history with the shortest steps is complete.
 fn next_step() -> Instant {
     let length_ms = LENGTHS[0].0;
     Instant::now() + Duration::from_millis(length_ms - myriad_net::clock::wall_ms() % length_ms)

@@ -93,8 +93,8 @@ pub(super) async fn refresh_ahead(service: Rc<SiteService>) {
     }
 }
 
-/// Waits until no other fetch into a zone is in progress, for a limited time. Returns false if there still is one after
-/// that time.
+/// Waits until no other fetch into `zone` is in progress, at most [`MAX_BUSY_PAUSES`] times [`BUSY_PAUSE`]. Returns
+/// false if a fetch is still in progress after that.
 async fn is_idle(zone: &PageZone) -> bool {
     for _ in 0..MAX_BUSY_PAUSES {
         if !zone.fetches.is_busy() {
@@ -199,7 +199,8 @@ async fn refresh(site: &Rc<Generation>, page: &Page) {
     exchange.recycle();
 }
 
-/// Returns the address of a proxy from which the scheme of a request is accepted; a local address if there is none.
+/// Returns the first address in `forwarded_scheme_from`, from which the scheme of a request is accepted (of a network,
+/// its network address); 127.0.0.1 if there is none.
 fn trusted_proxy(runtime: &Runtime) -> IpAddr {
     let network = runtime.forwarded.scheme_from.iter().find_map(|network| match network {
         Network::Cidr(address, _) => Some(*address),
@@ -208,8 +209,8 @@ fn trusted_proxy(runtime: &Runtime) -> IpAddr {
     network.unwrap_or(Ipv4Addr::LOCALHOST.into())
 }
 
-/// Returns the `User-Agent` with which a request gets the variant of a page; `None` if the variant depends on other
-/// fields.
+/// Returns the `User-Agent` of the first device class (desktop, phone, tablet) with which a request gets the variant of
+/// the page; that of a desktop for a page without variants. `None` if the variant requires other fields.
 fn agent_of(page: &Page, host: &[u8]) -> Option<&'static [u8]> {
     let classes = [DeviceClass::Desktop, DeviceClass::Mobile, DeviceClass::Tablet];
     let Some(selection) = page.selection() else { return Some(DeviceClass::Desktop.user_agent()) };

@@ -42,8 +42,9 @@ struct ReplacedList {
 }
 
 impl ReplacedList {
-    /// Returns the time until the next check, based on the newest replaced configuration, which most likely becomes
-    /// unused first.
+    /// Returns the time until the next check: an eighth of the time since the newest configuration in the list was
+    /// replaced, between [`MIN_CHECK_INTERVAL`] and [`MAX_CHECK_INTERVAL`]. The newest one most likely becomes unused
+    /// first.
     fn check_interval(&self) -> Duration {
         let newest = self.replaced.last().map_or(Duration::ZERO, |one| one.since.elapsed());
         (newest / 8).clamp(MIN_CHECK_INTERVAL, MAX_CHECK_INTERVAL)

@@ -72,7 +72,7 @@ pub(super) struct SiteState {
     pub retained: RetainedState,
     /// Listener number of each address that has ever been listened on; numbers are never reused.
     pub numbers: HashMap<String, u32>,
-    /// QUIC state that survives a reload.
+    /// QUIC state that a reload passes on to the next configuration; empty in builds without HTTP/3.
     pub quic: Quic,
     /// Current configuration, compiled.
     pub runtime: Arc<Runtime>,
@@ -93,7 +93,8 @@ pub(super) struct SiteState {
 }
 
 impl RunningSite {
-    /// Starts the worker threads. Returns when connections are accepted on every socket, or an error.
+    /// Compiles the configuration and starts the worker threads. Returns once connections are accepted on every socket,
+    /// or an error if the configuration is invalid or a system resource is not available.
     pub fn start(model: &Model, inherited: InheritedResources) -> Result<Self, StartError> {
         let logs = Arc::<Logs>::default();
         logs.take(inherited.logs);

@@ -13,7 +13,7 @@ use myriad_exchange::runtime::Runtime;
 
 /// Command for a worker thread.
 pub(super) enum WorkerCommand {
-    /// Run a configuration: the first one, or one that replaces the previous.
+    /// Run a configuration: the first one, or one that replaces the previous one.
     Run {
         /// Compiled `http` block of the configuration.
         runtime: Arc<Runtime>,

@@ -291,8 +291,9 @@ fn accept(
     streams.chain(quic).collect()
 }
 
-/// Periodic task of a worker: flushes logs, measures the worker's memory, removes outdated entries from zones and file
-/// caches, continues purges, reports connection shortages.
+/// Periodic task of a worker, once per second: flushes logs, measures the worker's memory, removes outdated entries
+/// from zones and file caches, continues purges, and reports shortages of connections. The first worker also maintains
+/// the log files.
 async fn housekeeping(service: Rc<SiteService>, room: WorkerCapacity, logs: Arc<Logs>) {
     loop {
         tokio::time::sleep(HOUSEKEEPING).await;

@@ -35,7 +35,8 @@ impl<M: Metadata> FlightLead<M> {
         charged
     }
 
-    /// Reserves `bytes` for more of a body too long for memory; does nothing if they are not available.
+    /// Reserves `bytes` of the zone's memory limit for more of a body too long for memory. Does nothing if they are not
+    /// available, or if bodies being received would use more than a quarter of the limit.
     pub(crate) fn charge_passing(&mut self, bytes: usize) {
         if self.zone.reserve_passing(self.flight.key.as_ref(), bytes) {
             self.charged += bytes;
@@ -58,15 +59,16 @@ impl<M: Metadata> FlightLead<M> {
     /// woken waiter that claims again does not find this flight.
     ///
     /// `pass` is the current time and a duration, both in milliseconds, during which further claims of the key return
-    /// [`Claim::Pass`](crate::Claim::Pass).
+    /// [`Claim::Pass`](crate::Claim::Pass). It has no effect if the duration is 0 or a purge has covered the flight.
     pub(crate) fn finish(&mut self, phase: Phase<M>, pass: Option<(u64, u64)>) {
         self.zone.retire(&self.flight, pass);
         self.release();
         self.flight.publish(phase);
     }
 
-    /// Ends the flight of a body too long for memory that is not stored. Its readers read the rest. For `pass_ms` from
-    /// `now`, further claims of the key return [`Claim::Pass`](crate::Claim::Pass).
+    /// Completes the flight of a body that is too long for memory and is not stored. Its readers can read the rest of
+    /// the body. For `pass_ms` milliseconds from `now`, further claims of the key return
+    /// [`Claim::Pass`](crate::Claim::Pass), unless a purge has covered the flight.
     pub(crate) fn finish_oversized(&mut self, now: u64, pass_ms: u64) {
         self.zone.retire(&self.flight, Some((now, pass_ms)));
         self.release();

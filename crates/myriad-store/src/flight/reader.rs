@@ -64,8 +64,8 @@ impl<M: Metadata> FlightReader<M> {
         Poll::Ready(head)
     }
 
-    /// Returns whether the response turned out to be for the request that started the fetch only
-    /// ([`crate::BodyWriter::withdraw`]).
+    /// Returns true if the response was found to contain data of one client ([`crate::BodyWriter::withdraw`]), so that
+    /// only the request that started the fetch may receive it.
     pub fn is_withdrawn(&self) -> bool {
         self.flight.state.lock().is_withdrawn
     }
@@ -90,7 +90,8 @@ impl<M: Metadata> FlightReader<M> {
         Self::join(&self.flight, true)
     }
 
-    /// Polls for the next piece of the body; `None` at its end. To be called after [`FlightHead::Head`].
+    /// Polls for the next piece of the body. Returns `None` after the last piece, and the reason as an error if the
+    /// fetch was aborted or failed, or may not be shared any more. To be called after [`FlightHead::Head`].
     pub fn poll_chunk(&mut self, cx: &mut Context<'_>) -> Poll<Option<Result<Bytes, Abort>>> {
         let (chunk, writer) = {
             let mut state = self.flight.state.lock();

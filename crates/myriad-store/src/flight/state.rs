@@ -125,7 +125,8 @@ pub(crate) struct State<M: Metadata> {
     /// Unused indices of `positions`, which new readers get.
     vacant: Vec<usize>,
     writer: Option<Waker>,
-    /// True once the response turned out to be for the request that started the fetch only.
+    /// True once the response was found to contain data of one client, so that only the request that started the fetch
+    /// may receive it.
     pub(crate) is_withdrawn: bool,
 }
 
@@ -240,8 +241,8 @@ impl<M: Metadata> State<M> {
         chunk
     }
 
-    /// Releases the pieces of a body too long for memory that all readers have read. Returns the waker of the writer if
-    /// it is waiting.
+    /// Releases the pieces of a body too long for memory that all readers have read; all pieces if there is no reader.
+    /// Returns the waker of the writer if it is waiting; `None` also in any other phase than `Oversized`.
     #[must_use]
     pub(crate) fn release_read(&mut self) -> Option<Waker> {
         let Phase::Oversized(stream) = &mut self.phase else { return None };

@@ -57,8 +57,8 @@ impl<M: Metadata> FlightWriter<M> {
         FlightReader::join(&self.lead.flight, true)
     }
 
-    /// Polls until no request reads the fetch any more. A reader may still join until the fetch is over; it must claim
-    /// the key again if this writer is dropped.
+    /// Polls until the fetch has no reader. New readers may join after that, until the fetch is over; if this writer is
+    /// dropped, they must claim the key again.
     pub fn poll_unread(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         let mut state = self.lead.flight.state.lock();
         if !state.is_read() {
@@ -118,8 +118,9 @@ impl<M: Metadata> FlightWriter<M> {
         Some(previous)
     }
 
-    /// Ends the flight because the response may not be shared; waiters must fetch separately. For `pass_ms`
-    /// milliseconds from `now` (none if 0), claims of the key return [`crate::Claim::Pass`] (hit-for-miss).
+    /// Completes the flight without an object, because the response may not be shared; waiting requests must fetch
+    /// separately. For `pass_ms` milliseconds from `now`, claims of the key return [`crate::Claim::Pass`]
+    /// (hit-for-miss), unless `pass_ms` is 0 or a purge has covered the flight.
     pub fn uncacheable(mut self, now: u64, pass_ms: u64) {
         self.lead.finish(Phase::Uncacheable, Some((now, pass_ms)));
     }
@@ -228,9 +229,9 @@ impl<M: Metadata> BodyWriter<M> {
     }
 
     /// Makes the response private to the request that started the fetch, because its body contains data of one client.
-    /// All other readers are excluded, whatever they have received. The claim of the key ends, so that [`Self::complete`]
-    /// does not store the object. For `pass_ms` milliseconds from `now` (none if 0), claims of the key return
-    /// [`crate::Claim::Pass`] (hit-for-miss).
+    /// Excludes all other readers, including those that have received part of the body. Releases the claim of the key,
+    /// so that [`Self::complete`] does not store the object. For `pass_ms` milliseconds from `now`, claims of the key
+    /// return [`crate::Claim::Pass`] (hit-for-miss), unless `pass_ms` is 0 or a purge has covered the flight.
     pub fn withdraw(&mut self, now: u64, pass_ms: u64) {
         self.spill = None;
         // No request joins the flight any more before its readers are woken and claim the key again.

@@ -7,13 +7,14 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds to the count. There is only one writing thread, so a load and a store suffice, without an atomic
-    /// read-modify-write instruction.
+    /// Adds `count` to the counter, which wraps around at 2⁶⁴. There is only one writing thread, so a load and a store
+    /// suffice, without an atomic read-modify-write instruction.
     pub fn add(&self, count: u64) {
         self.0.store(self.0.load(Relaxed).wrapping_add(count), Relaxed);
     }
 
-    /// Subtracts from the count, which does not become negative.
+    /// Subtracts `count` from the counter, which does not fall below 0. Like [`Self::add`], may be called only on the
+    /// writing thread.
     pub fn subtract(&self, count: u64) {
         self.0.store(self.0.load(Relaxed).saturating_sub(count), Relaxed);
     }

@@ -10,7 +10,7 @@ const MAX_PERMANENT: u64 = 1_024;
 /// Maximum number of temporary records in a part.
 const MAX_TEMPORARY: u64 = 256;
 
-/// Image without a copy.
+/// Image for which the page optimizer has made no smaller copy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct UncopiedImage {
     /// Label of the path of the image's URL, by which purges find pages.
@@ -26,12 +26,12 @@ pub struct UncopiedImage {
     pub reason: String,
 }
 
-/// Images of a zone without a copy, by the version of their file. The least recently added ones are forgotten if there are
-/// too many. Temporary failures, of which there are many under load, are limited separately, so that they do not displace
-/// permanent ones.
+/// Images of a zone without a smaller copy, by the version of their file. If there are too many, the least recently
+/// added ones are dropped. Temporary failures, which are frequent under load, have a separate limit, so that they do
+/// not displace permanent ones.
 pub struct UncopiedImages([Mutex<RecordsPart>; PARTS]);
 
-/// Part of the records. A version has at most one record.
+/// Part of [`UncopiedImages`], which a separate lock guards. A version of a file has at most one record.
 struct RecordsPart {
     /// Records without a time of the next attempt.
     permanent: Lru<u64, UncopiedImage>,
@@ -54,7 +54,8 @@ impl Default for UncopiedImages {
 }
 
 impl UncopiedImages {
-    /// Returns whether a version of a file may have a copy, or may get one at the time `now_ms`.
+    /// Returns true if the file version `version` has no record here, or if its record permits another attempt to make
+    /// a copy at `now_ms`. Returns false after a permanent failure.
     pub fn permits(&self, version: u64, now_ms: u64) -> bool {
         let part = self.part(version).lock();
         let is_due = |image: &UncopiedImage| image.retry_at_ms.is_some_and(|at| at <= now_ms);
@@ -74,7 +75,8 @@ impl UncopiedImages {
         self.part(version).lock().remove(version);
     }
 
-    /// Returns the latest record of a path, whatever the version of its file.
+    /// Returns the latest record of the image whose URL path has the label (hash) `path_label`, for any version of its
+    /// file; `None` if it has no record.
     pub fn of_path(&self, path_label: u64) -> Option<UncopiedImage> {
         let latest = |part: &Mutex<RecordsPart>| {
             let part = part.lock();

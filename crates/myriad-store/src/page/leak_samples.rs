@@ -37,21 +37,21 @@ const HOUR_MS: f64 = 3_600_000.0;
 /// Reason for the check of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SampleCause {
-    /// The page had its second hit since it was stored, or a later hit (below 64) at which a check that could not be
-    /// started is tried again.
+    /// The page had its second hit since it was stored, or a later hit (below the 64th) that repeats an attempt to
+    /// start this check.
     SecondHit,
     /// The page is checked as part of a continuous sample. The number is the share of the stored pages that may be
     /// checked per hour, in millionths.
     Sample(u32),
 }
 
-/// Result of a comparison of a response with those of requests without data of its visitor.
+/// Result of comparing the response for a visitor with responses to requests that contain none of the visitor's data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ComparisonResult {
     /// The responses are equal.
     Unaffected,
-    /// The responses are equal, but the visitor got a stored page. Such comparisons do not show that later responses can be
-    /// shared, because visitors without the input that changes the page are frequent.
+    /// The responses are equal, but the visitor received a stored page. This does not show that later responses can be
+    /// shared: most visitors may lack the input that changes the page.
     UnaffectedHit,
     /// A cookie or credentials of the visitor change the response.
     Affected,
@@ -98,7 +98,7 @@ struct SampleState {
     unstable: Lru<u64, ()>,
     /// Number of checks that wait for their time.
     waiting: usize,
-    /// Number of pages that may be added to the sample, at the time `allowed_at`.
+    /// Number of further checks by a continuous sample that the hourly share permits, as of the time `allowed_at`.
     allowed: f64,
     allowed_at: u64,
 }
@@ -223,8 +223,8 @@ impl LeakSamples {
         }
     }
 
-    /// Records that a page differs at each request. Returns true unless this is remembered of the page already; it is
-    /// remembered of a limited number of pages.
+    /// Counts a check of a page that differs at each request. Returns true if the page is not yet in the list of
+    /// unstable pages, and adds it. The list has a maximum size; the least recently reported pages are removed from it.
     pub fn note_unstable(&self, key: &[u8]) -> bool {
         self.counts.unstable.fetch_add(1, Relaxed);
         let key = self.hash(key);
@@ -276,7 +276,8 @@ impl LeakSamples {
         self.suspected_bits.store(bits, Relaxed);
     }
 
-    /// Returns the suspicion of a page; `None` if it is not suspected, or no longer.
+    /// Returns the suspicion of a page; `None` if the page is not suspected or its suspicion has expired at `now`, in
+    /// milliseconds.
     pub fn suspicion(&self, key: &[u8], now: u64) -> Option<SuspectedPage> {
         let key = self.hash(key);
         if self.suspected_bits.load(Relaxed) & page_bit(key) == 0 {
@@ -314,7 +315,8 @@ impl LeakSamples {
 
     /// Returns true if the hit of a suspected page shows more than earlier comparisons: the stored page with this
     /// generation was not compared (unless the page is known to depend on an input that identifies no visitor), or one
-    /// of the visitor's inputs was in no comparison without a difference.
+    /// of the visitor's inputs was in no comparison without a difference. Returns false for a page that is not
+    /// suspected.
     pub fn is_new(&self, key: &[u8], generation: u64, inputs: &[RequestInput]) -> bool {
         let state = self.state.lock();
         let found = state.suspected.get(&self.hash(key));
@@ -381,8 +383,8 @@ impl LeakSamples {
         self.hasher.hash_one(input.identity())
     }
 
-    /// Returns the hash of the page with a cache key. The key for other content codings and the shared key have the
-    /// same hash.
+    /// Returns the hash of a page's cache key. A key of [`of_other_codings`](crate::page::key::of_other_codings) has
+    /// the same hash as the key from which it was made.
     fn hash(&self, key: &[u8]) -> u64 {
         self.hasher.hash_one(key.strip_suffix(CODINGS).unwrap_or(key))
     }

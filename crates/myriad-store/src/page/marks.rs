@@ -39,7 +39,7 @@ impl PageMarks {
         PageMarks(bytes.into())
     }
 
-    /// Returns the marks with the port added that the client's request named.
+    /// Returns a copy of these marks with `port`, the port that the client's request named.
     #[must_use]
     pub fn with_port(&self, port: u16) -> PageMarks {
         let (head, rest) = self.as_bytes().split_at(HEAD);

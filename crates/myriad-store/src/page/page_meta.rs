@@ -64,7 +64,7 @@ impl PageMeta {
         self.with_parts(TextParts { unsent, ..self.view().texts().parts() })
     }
 
-    /// Returns the metadata without `Last-Modified`, for a body that was made later than that of the origin.
+    /// Returns the metadata without `Last-Modified`, for a body that this server changed after the origin sent it.
     #[must_use]
     pub fn without_last_modified(&self) -> Self {
         let mut meta = self.with_parts(TextParts { last_modified: b"", ..self.view().texts().parts() });

@@ -28,15 +28,17 @@ pub trait PurgePublisher: Send + Sync {
     /// Returns the status of this node; `None` if it has stopped, or does not reply within two seconds. Blocks.
     fn status(&self) -> Option<PublisherStatus>;
 
-    /// Returns the status of this node about a second ago; `None` at its start. Does not block.
+    /// Returns the status of this node as of about one second ago; `None` shortly after the start, before there is one.
+    /// Does not block.
     fn last_status(&self) -> Option<PublisherStatus>;
 
-    /// Removes a node that will not return from the cluster, so that purges need no receipt of it. A node that is
-    /// running joins again.
+    /// Removes a node from the cluster, so that purges no longer wait for its receipt. For a node that will not return;
+    /// a node that is running joins again.
     ///
     /// # Errors
-    /// Returns a text for the administrator if `node` is not a valid name or not another node of the cluster, or if this
-    /// node does not reply within two seconds.
+    ///
+    /// Returns a text for the administrator if `node` is not a valid name or not another node of the cluster, or if
+    /// this node does not reply within two seconds.
     fn forget_node(&self, node: &str) -> Result<(), String>;
 }
 
@@ -134,8 +136,8 @@ pub struct UnconfirmedPurge {
     pub missing: Vec<String>,
 }
 
-/// Announcement of a purge by [`PurgePublisher::announce`]. Dropping it reports that the node of the cluster has received
-/// the purge, or never will.
+/// Announcement of a purge, returned by [`PurgePublisher::announce`]. Dropping it means that the announcement is no
+/// longer needed: the publisher has received the purge, or will never receive it.
 pub struct AnnouncedPurge(Option<Box<dyn FnOnce() + Send>>);
 
 impl AnnouncedPurge {
@@ -182,7 +184,8 @@ pub struct PurgeReceipts {
 }
 
 impl PurgeReceipts {
-    /// Returns the receipts of two purges together: a node has applied both, or is missing.
+    /// Combines the receipts of two purges. A node counts as missing if it has not confirmed both; the longer waiting
+    /// time is used.
     #[must_use]
     pub fn and(mut self, other: PurgeReceipts) -> PurgeReceipts {
         self.missing.extend(other.missing);

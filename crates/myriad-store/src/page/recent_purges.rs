@@ -22,7 +22,8 @@ pub struct RecentPurges {
 #[derive(Debug, Default)]
 struct PurgedLabels {
     numbers: HashMap<u64, u64>,
-    /// Number of the last purge that covers data with any tag.
+    /// Number of the last purge that may cover any data, whatever its tags and URL; 0 if there was none. Forgetting the
+    /// stored labels counts as such a purge.
     of_all: u64,
 }
 
@@ -32,7 +33,8 @@ impl RecentPurges {
         self.last.load(Ordering::SeqCst)
     }
 
-    /// Records a purge of the tags and URLs with these labels. Must be called before the purge is reported as complete.
+    /// Records a purge of the tags and URLs with the label hashes `labels`. Must be called before the purge is reported
+    /// as complete. If there are too many labels, all are forgotten, and the purge counts as one of all data.
     pub fn note_labels(&self, labels: &[u64]) {
         let mut purged = self.labels.lock();
         let number = self.last() + 1;
@@ -45,7 +47,7 @@ impl RecentPurges {
         self.last.store(number, Ordering::SeqCst);
     }
 
-    /// Records a purge that may cover data with any tag.
+    /// Records a purge that may cover any data, whatever its tags and URL.
     pub fn note_all(&self) {
         let mut purged = self.labels.lock();
         let number = self.last() + 1;

@@ -163,8 +163,8 @@ fn log_event(log: &ErrorLog, zone: &str, event: &DiskEvent) {
     }
 }
 
-/// Returns the index of the encoding in a content coding among a page's encodings. For gzip it is that of gzip at the
-/// fast level, which identity (without an encoding) returns too.
+/// Returns the index at which a page stores its encoding with `coding`. For gzip, this is the encoding made when the
+/// page was stored, at a fast level. `Identity` has no encoding and returns the index of gzip.
 pub fn encoding_index(coding: Coding) -> u8 {
     match coding {
         Coding::Identity | Coding::Gzip => 0,
@@ -177,7 +177,8 @@ pub fn encoding_index(coding: Coding) -> u8 {
 /// index.
 pub const STRONG_GZIP: u8 = 3;
 
-/// Returns the best encoding of a page in a coding; `None` if there is none, and for the identity coding.
+/// Returns the page's encoding with `coding`; for gzip, the one at a high level if there is one, otherwise the fast
+/// one. Returns `None` if the page has no such encoding, and always for `Identity`.
 pub fn alternative(page: &Page, coding: Coding) -> Option<&AlternativeEncoding<u8>> {
     match coding {
         Coding::Identity => None,

@@ -128,9 +128,9 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Applies all purges to a page in a file: marks the page as stale or removes the file if a purge requires it.
-    /// Returns false if the page is removed. With `count`, the purges count the page, because the file existed before
-    /// them.
+    /// Applies the purges since the fetch of a page to its file: marks the page as stale or removes the file if a purge
+    /// requires it. Returns false if the page is removed. With `count`, each purge that has not counted the file before
+    /// counts the page, because the file existed before the purge.
     pub(super) fn survives_purges(
         &self,
         tier: &DiskTier<M>,

@@ -119,24 +119,25 @@ impl<M: Metadata> Zone<M> {
         (pages.filter_map(|page| self.disk_only_page(page)).collect(), next)
     }
 
-    /// Returns all variants of a key that are only on disk. Reads files on the calling thread, which must be allowed to
-    /// block.
+    /// Returns all variants of a key that are only on disk, except those that a hard purge covers or whose files cannot
+    /// be read. Reads files on the calling thread, which must be allowed to block.
     pub fn peek_disk(&self, key: KeyRef<'_>) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
         let pages = tier.disk.files_of(self.key(key)).into_iter().filter_map(|name| tier.read_page(name));
         pages.filter(|page| *page.key == *key.bytes()).filter_map(|page| self.disk_only_page(page)).collect()
     }
 
-    /// Returns the pages that are only on disk and have a label (hash of a URL or tag). Reads files on the calling
-    /// thread, which must be allowed to block.
+    /// Returns the pages that are only on disk and have the label `label` (hash of a URL or tag), except those that a
+    /// hard purge covers or whose files cannot be read. Reads files on the calling thread, which must be allowed to
+    /// block.
     pub fn disk_pages_with_label(&self, label: u64) -> Vec<DiskPage<M>> {
         let Some(tier) = self.tier() else { return Vec::new() };
         let pages = tier.disk.files_with_label(label).into_iter().filter_map(|name| tier.read_page(name));
         pages.filter_map(|page| self.disk_only_page(page)).collect()
     }
 
-    /// Returns true if a soft purge covers the object and has not been applied to it yet. Purges that were applied have
-    /// changed [`Object::fresh_until`].
+    /// Returns true if a soft purge covers the object and has not been applied to it yet. Returns false if a hard purge
+    /// covers the object as well. Purges that were applied have changed [`Object::fresh_until`].
     pub fn is_made_stale(&self, object: &Object<M>) -> bool {
         self.inner.purges.peek_verdict(object.last_purge_applied(), object.key(), object.meta())
             == PurgeVerdict::Stale

@@ -51,7 +51,8 @@ impl<M: Metadata> Zone<M> {
         self.inner.ledger.try_reserve_streamed(bytes) && self.reserve_counted(key, bytes)
     }
 
-    /// Reserves bytes that are already counted for bodies being received. If that fails, they are not counted any more.
+    /// Reserves `bytes` of the memory limit, which are already counted for bodies being received. Returns false, and
+    /// subtracts them from this count, if they are not available.
     fn reserve_counted(&self, key: HashedKeyRef<'_>, bytes: usize) -> bool {
         let reserved = self.reserve(key, bytes);
         if !reserved {
@@ -60,7 +61,8 @@ impl<M: Metadata> Zone<M> {
         reserved
     }
 
-    /// Subtracts bytes from the count for bodies being received. They remain reserved.
+    /// Subtracts `bytes` from the count of bytes for bodies being received. The bytes remain reserved in the memory
+    /// limit.
     pub(crate) fn finish_arriving(&self, bytes: usize) {
         self.inner.ledger.finish_arriving(bytes);
     }
@@ -84,7 +86,8 @@ impl<M: Metadata> Zone<M> {
         if keys(next) > own + own / 8 + 8 { next } else { home }
     }
 
-    /// Evicts the pages of one key. Returns false if there is none. `home` is the shard of the key that needs memory.
+    /// Evicts the pages of one key, preferably from shard `home`. Returns false if the zone has no key to evict. `home`
+    /// is the index of the shard of the key that needs memory; `None` for any shard.
     pub(super) fn evict_one(&self, home: Option<usize>) -> bool {
         let shards = &self.inner.shards;
         let first = self.shard_to_evict_from(home);

@@ -172,7 +172,8 @@ impl<M: Metadata> Zone<M> {
         finished
     }
 
-    /// Returns the highest number up to which rules have been checked against all pages, in memory and on disk.
+    /// Returns the purge number up to which all purges by rule have been checked against every page, in memory and on
+    /// disk.
     fn checked_through(&self) -> u64 {
         let on_disk = self.tier().map_or(u64::MAX, |tier| tier.disk.checked_through());
         on_disk.min(self.inner.swept_purges.load(SeqCst))

@@ -30,8 +30,9 @@ impl<M: Metadata> Zone<M> {
         count.max(on_disk)
     }
 
-    /// Removes the variants of `key` whose fetch began before number `generation`, and returns the approximate number
-    /// of removed objects. Fetches that began before are not stored. Later objects remain.
+    /// Removes the variants of `key` whose fetch began before number `generation`, in memory and on disk, and returns
+    /// the approximate number of removed objects. Fetches in progress that began before this number, and all reads of
+    /// the key from disk in progress, are not stored. Later objects remain.
     pub fn remove_older(&self, key: KeyRef<'_>, generation: u64) -> usize {
         let key = self.key(key);
         let (taken, is_overtaken) = {

@@ -39,7 +39,7 @@ impl<M: Metadata> Zone<M> {
         }
     }
 
-    /// Returns true if requests may join a fetch.
+    /// Returns true if other requests may join this fetch: its role is [`FlightRole::Open`].
     pub(crate) fn is_shared(&self, flight: &Arc<Flight<M>>) -> bool {
         let mut shard = self.shard(flight.key.as_ref());
         shard.flight_mut(flight).is_some_and(|record| record.role == FlightRole::Open)

@@ -137,9 +137,9 @@ impl<M: Metadata> ActivePurges<M> {
         self.newest_exact.max(self.newest_rule())
     }
 
-    /// Removes earlier purges of the same kind and name by the same rule before it is added again, if their count was
-    /// reported or there are at least [`MANY_RULES`] rules. Returns the number of pages counted and not reported by the
-    /// removed purges.
+    /// Removes purges of this kind and name by this rule, because a purge that replaces them is about to be added. A purge
+    /// whose count was not reported is removed only if there are at least [`MANY_RULES`] rules. Returns the number of pages
+    /// that the removed purges have counted and not reported.
     pub(super) fn take_repeated(&mut self, purge: PurgeKind, name: &str, rule: Option<&[u8]>) -> usize {
         let many = self.rules.len() >= MANY_RULES;
         let mut counted = 0;

@@ -20,8 +20,8 @@ const MAX_RULES: usize = 1024;
 /// Maximum number of active purged keys and labels, about 50 bytes each, beyond which further purges are refused; those
 /// of the log and of other processes are always activated.
 const MAX_EXACT: usize = 1 << 18;
-/// Divisor of both maximum numbers of active purges: from half of them on, slow fetches are prevented from storing
-/// their pages, so that purges can be removed.
+/// Divisor of [`MAX_RULES`] and [`MAX_EXACT`]: from half of either number on, slow fetches are prevented from storing
+/// their pages, so that purges which are active only for these fetches can be removed.
 const CROWDED_DIVISOR: usize = 2;
 
 /// Active purges of a zone. A purge is active until [`Self::retire`] removes it.
@@ -407,7 +407,8 @@ impl<M: Metadata> LivePurges<M> {
         in_force.rules.len() + in_force.keys.len() + in_force.labels.len()
     }
 
-    /// Returns true if so many purges are active that slow fetches must not prevent their removal any more.
+    /// Returns true if at least half of the maximum number of purges is active. Slow fetches are then prevented from
+    /// storing their pages, so that purges which are active only for these fetches can be removed.
     pub fn is_crowded(&self) -> bool {
         let in_force = self.in_force.read();
         in_force.keys.len() + in_force.labels.len() >= MAX_EXACT / CROWDED_DIVISOR

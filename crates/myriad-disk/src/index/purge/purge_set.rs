@@ -64,7 +64,7 @@ impl PurgeSet {
         }
     }
 
-    /// Removes the keys and labels that are not in another set.
+    /// Removes the keys and labels that `other` does not contain, whatever their numbers. Rules remain.
     pub fn retain_exact_of(&mut self, other: &Self) {
         self.keys.retain(|key, _| other.keys.contains_key(key));
         self.labels.retain(|label, _| other.labels.contains_key(label));
@@ -89,8 +89,9 @@ impl PurgeSet {
         [PurgeKind::Soft, PurgeKind::Hard].map(of).into()
     }
 
-    /// Removes purges that this process knows already: keys and labels with numbers that are below `comparable` and not
-    /// above those in `ours`, or equal to those in `heard`; and rules that `ours` contains.
+    /// Removes purges that this process knows already: a key or label if both of its numbers (hard, soft) are 0, or
+    /// equal to the number in `heard`, or below `comparable` and not above the number in `ours`; and each rule that
+    /// `ours` contains.
     pub fn drop_known(&mut self, ours: &Self, comparable: u64, heard: &Self) {
         let is_known = |number: u64, ours: u64, heard: u64| {
             number == 0 || number < comparable && number <= ours || number == heard
@@ -105,7 +106,8 @@ impl PurgeSet {
         self.rules.retain(|rule| !ours.rules.contains(rule));
     }
 
-    /// Removes the purges with numbers up to and including `number`.
+    /// Removes the keys and labels whose newest purge has at most the number `number`, and the rules with at most this
+    /// number.
     pub fn drop_through(&mut self, number: u64) {
         self.keys.retain(|_, numbers| numbers.newest() > number);
         self.labels.retain(|_, numbers| numbers.newest() > number);

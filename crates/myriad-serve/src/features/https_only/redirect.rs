@@ -11,10 +11,10 @@ use myriad_exchange::responses::redirect::redirect;
 /// program may serve them.
 const CHALLENGES: &[u8] = b"/.well-known/acme-challenge/";
 
-/// Returns the redirect to the same URI by https, if the server requires it. GET and HEAD get 301, which every client
-/// and cache supports; other methods get 308, which preserves the method (RFC 9110 section 15.4.9). `None` for requests
-/// by HTTPS, ACME challenges, requests without a host or with an invalid target, and while the server's ACME
-/// certificate is not available yet.
+/// Returns the redirect to the same host and URI by HTTPS, if `https_only` of the server requires it. GET and HEAD get
+/// 301, which every client and cache supports; other methods get 308, which preserves the method (RFC 9110 section
+/// 15.4.9). Returns `None` for requests by HTTPS (also if a trusted proxy reports this), ACME challenges, requests
+/// without a host or with an invalid target, and while the server's ACME certificate is not available yet.
 pub(crate) fn redirect_to_https(exchange: &mut Exchange) -> Option<PhaseStep> {
     let request = &exchange.request;
     let rules = request.server().https_only.as_ref()?;

@@ -31,8 +31,8 @@ pub(crate) fn set_client_address_at_both_levels(request: &mut Request) {
     }
 }
 
-/// Returns the address that the proxy reported; `None` if the connection's peer is not a trusted proxy or reported no
-/// valid address.
+/// Returns the client address that the trusted proxy of `request` reported; `None` if the connection's peer is not
+/// trusted by `rules`, or reported no valid address.
 fn reported_address(request: &Request, rules: &RealIp) -> Option<SocketAddr> {
     let client = request.received.connection.peer.ip();
     let trusted = |ip| rules.from.iter().any(|network| network.contains(ip));

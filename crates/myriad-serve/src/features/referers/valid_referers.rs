@@ -73,8 +73,10 @@ impl ValidReferers {
             && self.urls.is_empty()
     }
 
-    /// Returns whether a request with this `Referer` is valid; `referer` is `None` for a request without it. Regex
-    /// captures are stored in `frame`. Returns an error if a regex fails.
+    /// Returns whether a request with this `Referer` is valid; `referer` is `None` for a request without it. If the
+    /// host of the URL is listed, only the path prefixes of this host decide; otherwise the URL is valid if a regex
+    /// matches. A host of more than 256 bytes is invalid. Regex captures are stored in `frame`. Returns an error if a
+    /// regex fails.
     pub(super) fn is_valid(&self, referer: Option<&[u8]>, frame: &mut Frame) -> Result<bool, EvalError> {
         let Some(referer) = referer else { return Ok(self.none) };
         let url = after_scheme(referer).filter(|_| referer.len() >= SHORTEST_URL);

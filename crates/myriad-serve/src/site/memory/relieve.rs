@@ -8,8 +8,8 @@ use myriad_net::memory;
 /// more. Only idle and stalled connections are closed.
 const CLOSED_AT_ONCE: usize = 32;
 
-/// Frees unused memory blocks, and from the stage `Closing` of memory pressure on also closes idle and stalled
-/// connections. It must be called on the worker's thread.
+/// Applies a stage of memory pressure to a worker: frees unused memory blocks, from the stage `Closing` on also closes
+/// idle and stalled connections, and records the memory in use ([`measure`]). It must be called on the worker's thread.
 pub(in crate::site) fn relieve(
     worker: &WorkerState,
     pressure: &myriad_exchange::pressure::Pressure,

@@ -290,8 +290,8 @@ impl MemoryWatcher {
         }
     }
 
-    /// Handles a failed measurement of memory: nothing changes until the [`MAX_FAILED_MEASUREMENTS`]th in succession,
-    /// which removes the limits.
+    /// Counts a failed measurement of memory. The [`MAX_FAILED_MEASUREMENTS`]th in succession is logged and removes the
+    /// limits, if `memory_limit` is set; earlier ones change nothing.
     fn handle_failed_measurement(&mut self, runtime: &Runtime, limit: Option<u64>, error: &std::io::Error) {
         self.failed_measurements = self.failed_measurements.saturating_add(1);
         if self.failed_measurements == MAX_FAILED_MEASUREMENTS && limit.is_some() {
@@ -301,7 +301,8 @@ impl MemoryWatcher {
         }
     }
 
-    /// Returns the stage of memory pressure for `resident` bytes of memory in use.
+    /// Updates the tracker of memory pressure with `resident` bytes of memory in use, and returns the resulting stage.
+    /// `limit` is `memory_limit` in bytes.
     fn stage(
         &mut self,
         zones: &[(&PageStore, ZoneMemory)],

@@ -82,9 +82,9 @@ pub(super) struct Findings {
 }
 
 impl Findings {
-    /// Adds a finding in `page` (host and path). A finding with the same key and description is counted instead, and is
-    /// `Suspected` again unless it is confirmed. If the list is full, the oldest finding that is not confirmed is
-    /// dropped.
+    /// Adds a finding in `page` (host and path). If the list has a finding with the same key and description,
+    /// increments its count instead, and sets it to `Suspected` unless it is confirmed. If the list is full, drops the
+    /// oldest finding that is not confirmed, or the oldest one if all are confirmed.
     pub(super) fn add(&mut self, id: FindingId<'_>, page: &str, now: u64) {
         if let Some(known) = self.find(id) {
             (known.at_ms, known.value) = (now, id.value);
@@ -125,7 +125,8 @@ impl Findings {
         }
     }
 
-    /// Sets the difference that a sampled verification found.
+    /// Sets the difference that a sampled verification found. Has no effect if the list has no finding with this key
+    /// and description.
     pub(super) fn set_difference(&mut self, id: FindingId<'_>, difference: &str) {
         if let Some(known) = self.find(id) {
             difference.clone_into(&mut known.difference);

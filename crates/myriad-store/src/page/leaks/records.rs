@@ -153,8 +153,8 @@ impl LeakRecords {
             || state.clients.admit(network_of(leak.client), ClientEffect::HitForMiss, now)
     }
 
-    /// Counts a hit of a client that would cause the verification of a page. Returns true if it may: for at most 128
-    /// hits of a client in an hour.
+    /// Counts a hit that would cause the verification of a page. Returns true if the hit may cause it, and false if 128
+    /// hits of the client have been counted in an hour.
     pub fn admits_sample(&self, client: Option<IpAddr>, now: u64) -> bool {
         self.state.lock().clients.admit(network_of(client), ClientEffect::Sample, now)
     }
