@@ -19,7 +19,7 @@ const OF_WEB_SERVERS: [&str; 9] =
 /// User ID and group IDs of an account, to which a process or thread can change.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Account {
-    /// User ID.
+    /// User ID of the account.
     pub uid: u32,
     /// ID of the primary group: the argument `GROUP` of `user`, otherwise the primary group of the user, or the user
     /// ID if the user is given by number.
@@ -83,7 +83,7 @@ impl Account {
 
     /// Changes the calling thread, and the threads that it starts later, to this account permanently.
     ///
-    /// Other threads keep their IDs, because Linux stores them per thread. After an error, the groups may already be
+    /// Other threads retain their IDs, because Linux stores them per thread. After an error, the groups may already be
     /// changed.
     pub fn switch_process(&self) -> std::io::Result<()> {
         let groups: Vec<_> = self.groups.iter().map(|&id| Gid::from_raw(id)).collect();
@@ -117,15 +117,16 @@ fn group_in(groups: &str, group: &str) -> Option<u32> {
     line.and_then(|line| line.split(':').nth(2)?.parse().ok()).or_else(|| decimal(group))
 }
 
-/// Returns whether workers may use a group that comes from a site or from its PHP pool: a group of ordinary users (ID
-/// 1000 or higher) or of a web server (such as `www-data`), never root's or another system group (such as `shadow` or
-/// `disk`). A number without a name is accepted, as containers use such numbers.
+/// Returns whether workers may use a group that is configured by a site or its PHP pool. True for a group of ordinary
+/// users (ID 1000 or higher), a group of a web server (such as `www-data`), and a number without a name, as containers
+/// use such numbers; false for root's group and other system groups (such as `shadow` or `disk`).
 pub fn is_group_of_sites(gid: u32) -> bool {
     is_adoptable(gid, group_name_of)
 }
 
-/// Returns whether workers may use a user that comes from a site or from its PHP pool: an ordinary user (ID 1000 or
-/// higher), a user of a web server (such as `www-data`) or a number without a name, never root or another system user.
+/// Returns whether workers may use a user that is configured by a site or its PHP pool. True for an ordinary user (ID
+/// 1000 or higher), a user of a web server (such as `www-data`), and a number without a name; false for root and other
+/// system users.
 pub fn is_user_of_sites(uid: u32) -> bool {
     is_adoptable(uid, name_of)
 }

@@ -32,7 +32,7 @@ pub struct ConfigurationSource {
 pub struct Configuration {
     /// Syntax tree, and the files that it was parsed from.
     pub parsed: ParsedConfiguration,
-    /// Typed configuration.
+    /// Configuration as typed values, completed with values that depend on the machine.
     pub model: Model,
     /// Addresses of the host names of `listen` directives, and of servers without `listen`.
     pub hosts: Vec<ResolvedHost>,
@@ -149,7 +149,7 @@ impl ExaminedConfiguration<'_> {
 /// unreadable, and checks of the server may have failed (`findings`).
 #[derive(Debug)]
 pub struct Survey {
-    /// Typed configuration.
+    /// Configuration as typed values, without values that depend on the machine.
     pub model: Model,
     /// Contents of the TLS files (certificates, keys and so on) that could be read, by path.
     pub tls_files: TlsFiles,

@@ -30,8 +30,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::path_walk;
 use crate::pidfile::reason;
 
-/// Maximum number of attempts to take the lock, which a command that tests it holds for a moment, and to read the lock
-/// file, which is empty for a moment while it is written.
+/// Maximum number of attempts to take the lock, and to read the lock file. A command that tests the lock takes it for a
+/// moment, and the file is empty for a moment while it is written.
 const ATTEMPTS: u32 = 5;
 const PAUSE: Duration = Duration::from_millis(100);
 /// Start of the line of the lock file with the numbers of started and finished reloads.
@@ -75,7 +75,7 @@ pub struct InstanceLock {
     since: SystemTime,
 }
 
-/// Server that holds the lock of a folder.
+/// Server that has locked a prefix folder.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LockHolder {
     /// Process ID of the server.
@@ -144,8 +144,8 @@ impl InstanceLock {
         Self { file: lock.into(), since: SystemTime::now() }
     }
 
-    /// Writes the process ID, the start time, the results of reloads, and the description `told` (in lines) to the lock
-    /// file.
+    /// Writes the process ID, the start time, the results of reloads, and the description `told` (lines of text) to the
+    /// lock file. Replaces the previous contents.
     pub fn write_state(&self, reloads: &ReloadCounts, told: &str) -> io::Result<()> {
         let since_s = self.since.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
         let ReloadCounts { started: begun, finished: ended, refused } = reloads;
@@ -165,7 +165,7 @@ impl AsFd for InstanceLock {
     }
 }
 
-/// Returns the server that holds the lock of a folder; `None` if none does.
+/// Returns the server that has locked a folder; `None` if the folder is not locked.
 ///
 /// # Errors
 /// Returns an error if the lock file cannot be read or is not a regular file, or if it contains no valid process ID and
@@ -203,8 +203,8 @@ pub fn holder(prefix: &Path) -> io::Result<Option<LockHolder>> {
     Err(io::Error::other("the process that holds the lock has not written a valid process ID"))
 }
 
-/// Returns the server that holds the lock of a folder; `None` if none does. Returns an error text with a remedy for the
-/// user of a command.
+/// Returns the server that has locked a folder; `None` if the folder is not locked. Returns an error text with a remedy
+/// for the user of a command.
 pub fn holder_or_error(prefix: &Path) -> Result<Option<LockHolder>, String> {
     holder(prefix).map_err(|error| {
         let path = path(prefix);

@@ -6,11 +6,11 @@ use std::os::unix::fs::{OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-/// Attributes of a file, besides its contents.
+/// Attributes of a file that is written.
 pub struct FileAttributes {
-    /// Permission bits.
+    /// Permission bits of the file.
     pub mode: u32,
-    /// User ID and group ID; `None` keeps those of the process.
+    /// User ID and group ID; `None` for those of the process.
     pub owner: Option<(u32, u32)>,
     /// Time of the last change; `None` for the current time.
     pub modified: Option<SystemTime>,

@@ -78,8 +78,8 @@ fn serves(paths: &ServerPaths) -> bool {
     pid.is_ok_and(|pid| fs::read(format!("/proc/{pid}/comm")).is_ok_and(|name| name == own))
 }
 
-/// Returns the prefix of the preset that runs with the default prefix of this user, else with that of the system;
-/// `None` if neither runs. A preset whose lock file cannot be read counts as running.
+/// Returns the default prefix of this user if a preset runs with it, otherwise the default prefix of the system if a
+/// preset runs with it, otherwise `None`. A preset with an unreadable lock file counts as running.
 fn running_preset() -> Option<PathBuf> {
     let own = wordpress::prefix(None);
     // If the lock file cannot be read, the preset counts as running; the command then reports the error.

@@ -39,8 +39,8 @@ pub struct RunningProcess {
     option: String,
 }
 
-/// Returns the running servers other than this process, ordered by process ID. Those of other users are included if
-/// `/proc` shows them; their claims are not verified.
+/// Returns the running servers other than this process, ordered by process ID. Servers of other users are included if
+/// `/proc` shows them, but their command lines are not verified.
 pub fn running() -> Vec<RunningProcess> {
     let own = fs::read("/proc/self/comm").unwrap_or_default();
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
@@ -80,8 +80,8 @@ pub fn hint() -> String {
     format!("; running servers:{}", lines.collect::<String>())
 }
 
-/// Returns the server that a process runs, by its command line; `None` if it is not a server, or if it is a process of
-/// the current user whose ID is not in the lock or pid file of that server.
+/// Returns the server that a process runs, by its command line. Returns `None` if it is not a server, or if the current
+/// user owns the process but the lock or pid file of the server does not contain its ID.
 fn server_of(pid: u32) -> Option<RunningProcess> {
     let owner = fs::metadata(format!("/proc/{pid}")).ok()?.uid();
     let bytes = fs::read(format!("/proc/{pid}/cmdline")).ok()?;
@@ -111,7 +111,7 @@ struct ClaimedServer {
     named: SelectedServer,
     /// Command-line option, with its value, that selects the server.
     option: String,
-    /// Value of `-g`.
+    /// Value of the option `-g`; empty without it.
     directives: Vec<u8>,
 }
 

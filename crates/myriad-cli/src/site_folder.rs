@@ -194,7 +194,7 @@ impl SiteFolder {
 
 /// Symbolic link with its owner and the owner of its target.
 pub struct SymbolicLink {
-    /// Path of the link.
+    /// Absolute path of the link.
     pub path: PathBuf,
     /// User ID of the owner of the link.
     pub owner: u32,
@@ -244,8 +244,8 @@ pub struct FileWalk {
     start_path: PathBuf,
     /// Folders to be read, outer ones first.
     pending: VecDeque<Pending>,
-    /// Folders reached through links. They are read last, so that links do not exhaust the limits for the other
-    /// folders.
+    /// Folders to be read that were reached through links. They are read last, so that links do not exhaust the limits
+    /// for folders without links.
     linked: VecDeque<Pending>,
     found: VecDeque<PathBuf>,
     /// Number of folders that may still be read.
@@ -270,8 +270,8 @@ impl FileWalk {
         Self { excluded: folders.iter().map(|folder| folder.as_ref().to_owned()).collect(), ..self }
     }
 
-    /// Follows links to files and folders whose owner is that of the link. A folder is found by each path that does not
-    /// pass through a folder twice; the other paths are in [`Self::cycles`].
+    /// Also follows links to files and folders, if link and target have the same owner. A folder is found by each path
+    /// that does not pass through any folder twice; paths that do are recorded in [`Self::cycles`].
     #[must_use]
     pub fn following_links(self) -> Self {
         Self { follows_links: true, ..self }
@@ -313,8 +313,8 @@ impl FileWalk {
         path.iter().try_fold(start, |at, name| Ok(openat(&at, name, flags, Mode::empty())?))
     }
 
-    /// Reads the entries of the folder `next`: files with the wanted name are added to `found`, subfolders to those to
-    /// be read. For a folder that is also on its own path, only the cycle is recorded.
+    /// Reads the entries of the folder `next`: adds files with the wanted name to `found`, and subfolders to the
+    /// folders to be read. If `next` also occurs among the folders on its path, only the cycle is recorded.
     fn list(&mut self, next: &Pending) -> io::Result<()> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let folder = if next.is_linked {
@@ -363,7 +363,8 @@ impl FileWalk {
         Ok(())
     }
 
-    /// Adds a folder to those to be read, unless it is excluded, or the maximum number of folders or depth is reached.
+    /// Adds a folder to the folders to be read, unless it is excluded, or the maximum number of folders or the maximum
+    /// depth is reached.
     fn add(&mut self, folder: Pending) {
         let waiting = self.pending.len() + if folder.is_linked { self.linked.len() } else { 0 };
         if self.excluded.contains(&folder.path) {

@@ -18,8 +18,8 @@ pub fn is_interactive() -> bool {
     std::io::stdin().is_terminal() && std::io::stdout().is_terminal()
 }
 
-/// Returns whether colors may be used: standard output is a terminal that supports them, and `NO_COLOR` (no-color.org)
-/// is not set.
+/// Returns whether colors may be used: standard output is a terminal, `TERM` is not `dumb`, and `NO_COLOR`
+/// (no-color.org) is not set or empty.
 pub fn has_colors() -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     std::io::stdout().is_terminal()

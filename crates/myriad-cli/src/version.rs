@@ -5,7 +5,8 @@ use std::fmt::Write;
 use myriad_conf::registry::{BUILD_FEATURES, DirectiveRow, DirectiveStatus};
 use myriad_serve::registry;
 
-/// Release of nginx whose configuration language is supported; tools compare it.
+/// Release of nginx that determines the supported configuration language. Tools compare this version with the one that
+/// they require.
 const NGINX_LEVEL: &str = "1.31.4";
 
 /// Options of nginx's `configure` for libraries and mechanisms that this binary has.
@@ -107,7 +108,7 @@ pub fn text(configure: bool) -> String {
     text
 }
 
-/// Returns the names of the optional features of this build, and in parentheses of those that it does not have.
+/// Returns the names of the optional features in this build, then in parentheses the names of the missing ones.
 fn features() -> String {
     let names = |is_compiled: bool| -> Vec<_> {
         let features = BUILD_FEATURES.iter().filter(|feature| feature.is_compiled == is_compiled);

@@ -73,7 +73,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     Ok(if translation.is_whole() { ExitCode::SUCCESS } else { ExitCode::from(IN_PART) })
 }
 
-/// Reads the input file, or standard input for `-`. Invalid UTF-8 is replaced.
+/// Reads the input file, or standard input for `-`. Invalid UTF-8 is replaced. Returns an error text if it cannot be
+/// read.
 fn read(file: &str) -> Result<String, String> {
     let failed = |error: std::io::Error| {
         format!("{file}: {}; specify a file, or - for standard input", reason(&error))
@@ -208,7 +209,7 @@ mod tests {
     ];
     /// Fragments that would terminate a word of the output unless it is quoted correctly.
     const SHARP: &[&str] = &["\"", "'", "\\", "\t", "\"; allow all; #", "}", "a"];
-    /// Directives that a test expects in a translation, besides those in blocks of [`TABLES`].
+    /// Directives that a test permits in a translation, in addition to the entries of the blocks [`TABLES`].
     const WRITTEN: &[&str] = &[
         "add_header",
         "auth_basic",
@@ -251,7 +252,7 @@ mod tests {
         "try_files",
         "types",
     ];
-    /// Blocks of nginx's language whose entries are not directives.
+    /// Names of blocks in which the entries are not directives.
     const TABLES: &[&str] = &["geo", "map", "types"];
 
     fn foreign<'n>(nodes: &'n [Node], found: &mut Vec<&'n Node>) {

@@ -32,8 +32,8 @@ struct CertificateRow {
 }
 
 /// Prints the table of the certificates, also of those that are missing or cannot be read, and the errors of the
-/// configuration. If the syntax or a directive is invalid, prints only the errors. The exit status is 1 if there are
-/// such errors, or if standard output fails.
+/// configuration. If the syntax or a directive is invalid, prints only the errors. The exit status is 1 if the
+/// configuration has errors or standard output fails, otherwise 0, even if a certificate cannot be read or has expired.
 pub(crate) fn run(origin: &ConfigurationSource) -> ExitCode {
     let Survey { model, tls_files, findings } = match origin.survey() {
         Ok(survey) => survey,

@@ -45,8 +45,8 @@ pub(crate) enum ProcessOrigin {
     Plain,
     /// Background half of `daemon on`; the stream reports success to the foreground half.
     Detached(UnixStream),
-    /// Started by a supervisor for an upgrade: that supervisor passes its sockets, its TLS ticket keys, and the lock of
-    /// its folder if it has one (`myriad wordpress`).
+    /// Started by a supervisor for an upgrade. The old supervisor passes its sockets, its TLS ticket keys, and the lock
+    /// of its prefix folder if it has locked one (`myriad wordpress`).
     Upgrade(ListenerSet, TicketKeys, PredecessorSupervisor, Option<InstanceLock>),
 }
 

@@ -184,8 +184,8 @@ fn hand_over(path: &Path, account: &Account) -> io::Result<()> {
     folder.set_permissions(Permissions::from_mode(known.mode() & 0o7777 | 0o700))
 }
 
-/// Returns whether the account may write to a folder of another owner, by the rights of its group or of all users. Such
-/// a folder is shared with other users and stays unchanged.
+/// Returns whether the account may create files in a folder of another owner, by the rights of its group or of all
+/// users. Such a folder is shared with other users and remains unchanged.
 fn may_write(account: &Account, known: &Metadata) -> bool {
     let is_group = account.gid == known.gid() || account.groups.contains(&known.gid());
     let wanted = if is_group { 0o030 } else { 0o003 };
@@ -197,11 +197,11 @@ mod tests {
     use super::*;
     use std::os::unix::fs::{chown, lchown, symlink};
 
-    /// Separate folder, removed on drop.
+    /// Temporary folder of a test, removed on drop.
     struct ScratchFolder(PathBuf);
 
     impl ScratchFolder {
-        /// Returns `None` if the tests do not run as root: only root can change owners.
+        /// Creates the folder; returns `None` if the tests do not run as root, because only root can change owners.
         fn new(name: &str) -> Option<Self> {
             let path = std::env::temp_dir().join(format!("myriad-folders-{name}-{}", std::process::id()));
             fs::create_dir(&path).expect("mkdir");

@@ -194,7 +194,7 @@ pub(crate) fn account(model: &Model) -> Result<Option<Account>, String> {
 }
 
 impl ServerGeneration {
-    /// Returns whether a folder belongs to a cache zone.
+    /// Returns whether `path` is the folder of a cache zone of the configuration.
     pub(crate) fn is_zone(&self, path: &Path) -> bool {
         self.zones.iter().any(|zone| zone == path)
     }

@@ -44,7 +44,8 @@ pub(crate) struct WorkerHandover {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct HandedFiles(Arc<Zeroizing<Vec<u8>>>);
 
-/// Files of the configuration; then certificates and private keys. The worker has no right to read the latter.
+/// Two lists of files with their contents: the files of the configuration, then certificates and private keys, which
+/// the worker has no right to read from disk.
 pub(crate) type UnpackedFiles = [Vec<(PathBuf, Vec<u8>)>; 2];
 
 impl HandedFiles {
@@ -76,7 +77,7 @@ impl HandedFiles {
 /// worker process applies before it reads the configuration.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Confinement {
-    /// Account that the process changes to; `None` to remain with the present one.
+    /// Account to which the process changes; `None` to remain with the present account.
     pub(crate) account: Option<Account>,
     /// Value of `worker_rlimit_nofile`; `None` if it is not set.
     pub(crate) descriptors: Option<u64>,
@@ -235,7 +236,8 @@ pub(crate) struct QuicProcesses {
 }
 
 impl QuicProcesses {
-    /// Sends the list of processes. `own` is the receiving process, with its inbox if that has not been sent yet.
+    /// Sends the list of processes. `own` is the receiving process, with the receiving endpoint of its inbox unless
+    /// that was sent before; `None` for a supervisor as receiver.
     pub(crate) fn send(
         channel: &ControlChannel,
         own: Option<(&QuicProcess, Option<BorrowedFd<'_>>)>,
@@ -258,8 +260,8 @@ impl QuicProcesses {
         Some(Self { own, has_inbox, others: reader.list(PayloadReader::process)? })
     }
 
-    /// Pairs the other processes with the sending endpoints of their inboxes, `ways_in`. Returns `None` if their
-    /// numbers differ.
+    /// Combines each of the other processes with the sending endpoint of its inbox, from `ways_in`. Returns `None` if
+    /// the numbers of processes and endpoints differ.
     pub(crate) fn reachable(self, ways_in: Vec<OwnedFd>) -> Option<Vec<ReachableProcess>> {
         let reachable = |(process, way_in)| ReachableProcess { process, sender: way_in };
         (self.others.len() == ways_in.len())

@@ -10,8 +10,8 @@ use myriad_serve::QuicProcess;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair, sockopt};
 
-/// Buffer size of an inbox for QUIC datagrams of other processes, in bytes: enough for those that arrive while the
-/// process is delayed. Without the privilege to exceed it, the kernel applies the limit `net.core.wmem_max`.
+/// Buffer size of an inbox for QUIC datagrams, in bytes: enough for the datagrams that arrive while the receiving
+/// process is delayed. Without the privilege to exceed it, the kernel limits the size to `net.core.wmem_max`.
 const SIZE: usize = 4 << 20;
 
 /// Worker process that shares QUIC sockets, and the sending endpoint of its inbox.

@@ -38,8 +38,8 @@ pub(crate) const CONTROL: &str = "control:";
 /// Prefix of the names of listeners for QUIC ([`ListenConf::socket_name`]).
 pub(crate) const QUIC: &str = "quic:";
 
-/// Address to listen on. If several `listen` directives name it, `conf` is the first one that sets socket options,
-/// otherwise the first one.
+/// Address to listen on. If several `listen` directives have the same address, `conf` is the first of them that sets
+/// socket options, otherwise the first.
 #[derive(Clone, Debug)]
 struct WantedListener {
     name: String,
@@ -126,8 +126,8 @@ impl ListenerSet {
         Err(failures)
     }
 
-    /// Adds the control socket. Like a listener, it is taken from `current` if that has one with this path, and passed
-    /// to workers and successors.
+    /// Adds the control socket with the path `path`. Reuses the socket of `current` with that path, otherwise creates
+    /// it. Workers and successors receive it like the sockets of listeners.
     pub(crate) fn add_control(&mut self, path: &Path, current: &Self) -> io::Result<()> {
         let name = format!("{CONTROL}{}", path.display());
         let existing = current.all.iter().find(|listener| listener.name == name);
@@ -147,7 +147,8 @@ impl ListenerSet {
         }
     }
 
-    /// Closes these listeners, which `next` replaces, and removes the socket files that `next` does not use.
+    /// Closes the sockets of this set, which `next` replaces, and removes the socket files that `next` does not use.
+    /// Sockets that `next` shares remain open.
     pub(crate) fn replaced_by(self, next: &Self) {
         for listener in &self.all {
             if !next.all.iter().any(|kept| kept.name == listener.name) {

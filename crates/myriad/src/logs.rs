@@ -21,8 +21,9 @@ pub(crate) struct LogFiles {
 }
 
 impl LogFiles {
-    /// Opens all log files that the configuration names; missing ones are created. Paths with variables are opened by
-    /// the worker; standard error and syslog are no files.
+    /// Opens all log files that the configuration names, and creates missing ones. Paths with variables are skipped,
+    /// because the worker opens them; so are standard error and syslog. Returns an error text if a file cannot be
+    /// opened.
     pub(crate) fn open(model: &Model, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for path in wanted_files(model, paths) {
@@ -31,8 +32,8 @@ impl LogFiles {
         Ok(logs)
     }
 
-    /// Opens all log files again under their paths, after they were renamed. Returns an error text if one cannot be
-    /// opened.
+    /// Opens all log files again under their paths, after they were renamed; creates missing ones. Returns an error
+    /// text if one cannot be opened.
     pub(crate) fn reopen(&self, paths: &ServerPaths) -> Result<Self, String> {
         let mut logs = Self::default();
         for (path, _) in &self.files {
@@ -142,13 +143,13 @@ mod tests {
     use super::*;
     use rustix::io::Errno;
 
-    /// Folder of root that contains a folder of another user; removed on drop.
+    /// Temporary folder of root that contains a folder of another user; removed on drop.
     struct OtherUsersFolder(PathBuf);
 
     const OTHER: u32 = 54_321;
 
     impl OtherUsersFolder {
-        /// Returns `None` unless the tests run as root, whose rights they test.
+        /// Creates the folder; returns `None` unless the tests run as root, because they test the rights of root.
         fn new(name: &str) -> Option<Self> {
             if !rustix::process::geteuid().is_root() {
                 eprintln!("skipped: this test requires root");

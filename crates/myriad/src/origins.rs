@@ -34,7 +34,8 @@ const AT_ONCE: usize = 16;
 /// Address of an origin on this machine.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 enum LocalAddress {
-    /// Addresses of which one must accept: those of a host name, or a single one.
+    /// TCP addresses of the origin; it is reachable if one of them accepts a connection. A host name has several
+    /// addresses.
     Tcp(Vec<SocketAddr>),
     Unix(PathBuf),
 }
@@ -158,9 +159,9 @@ fn is_own(listens: &HashSet<&ListenAddress>, address: &LocalAddress) -> bool {
     }
 }
 
-/// Tests the origins concurrently, with the rights of `account`: on Linux a thread can change its user separately.
-/// Returns the results in the order of the origins; success for those that are not tested because the user cannot be
-/// changed.
+/// Tests the origins concurrently, with the rights of `account`: on Linux each thread can change its user separately.
+/// Returns the results in the order of the origins. If the user cannot be changed, nothing is tested and all results
+/// are `Ok`.
 fn try_origins(origins: &[NamedOrigin], account: Option<&Account>) -> Vec<io::Result<()>> {
     let next = Mutex::new(0..origins.len());
     let mut answers: Vec<(usize, io::Result<()>)> = std::thread::scope(|scope| {

@@ -44,7 +44,8 @@ pub(crate) struct WorkerProcess {
     pub(crate) quic: Vec<u64>,
     /// Sending endpoint of the worker's inbox for QUIC datagrams; `None` before it has QUIC listeners.
     way_in: Option<OwnedFd>,
-    /// Receiving endpoint of the worker's inbox; `None` before it is created, and once it has been sent to the process.
+    /// Receiving endpoint of the worker's inbox; `None` before the inbox is created, and after the endpoint has been
+    /// sent to the worker.
     inbox: Option<OwnedFd>,
 }
 
@@ -148,8 +149,8 @@ impl WorkerProcess {
         self.inbox = None;
     }
 
-    /// Sends the worker its own QUIC state, and the other processes that serve QUIC on the same sockets. Does nothing
-    /// if the worker has no inbox.
+    /// Sends the worker its number, rank and state for QUIC, and the list of other processes that serve QUIC on the
+    /// same sockets. Does nothing if the worker has no inbox.
     pub(crate) fn send_processes(&self, others: &[(QuicProcess, BorrowedFd<'_>)]) -> io::Result<()> {
         if self.way_in.is_none() {
             return Ok(());

@@ -17,7 +17,7 @@ pub(crate) fn names(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     myriad_tls::acme_state(model, prefix)
 }
 
-/// Reads the state files that exist. Returns their paths and contents.
+/// Reads state files. Returns the paths and contents of those that can be read; skips others, such as missing ones.
 pub(crate) fn read(files: &[PathBuf]) -> Vec<(PathBuf, Vec<u8>)> {
     files.iter().filter_map(|path| fs::read(path).ok().map(|bytes| (path.clone(), bytes))).collect()
 }

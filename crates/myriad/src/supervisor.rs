@@ -42,8 +42,8 @@ use pending_configuration::ReloadState;
 use succession::SupervisorSuccession;
 use workers::SupervisedWorkers;
 
-/// Maximum time for a worker to exit after SIGTERM, before it is killed. It exits immediately unless it must write file
-/// indexes of large zones. nginx grants one second.
+/// Maximum time for a worker to exit after SIGTERM before it is killed. A worker exits immediately unless it must write
+/// file indexes of large zones. nginx waits one second.
 const STOP_LIMIT: Duration = Duration::from_secs(5);
 
 const WATCHED: [Signal; 8] = [
@@ -295,8 +295,8 @@ impl Supervisor {
         Ok(())
     }
 
-    /// Writes the process ID and the state of this process to the lock file of a `myriad wordpress`. After an upgrade
-    /// has started, the new supervisor writes its own.
+    /// Writes the process ID and the results of reloads to the lock file of a `myriad wordpress`. Does nothing after an
+    /// upgrade has started, because the new supervisor writes the file.
     fn write_instance_state(&self) {
         if self.succession.has_successor() {
             return;

@@ -9,8 +9,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use zeroize::Zeroizing;
 
-/// Maximum number of different TLS ticket lifetimes for which keys are stored. Each value of `ssl_session_timeout` is
-/// one; usually there is a single value.
+/// Maximum number of different lifetimes of TLS tickets (values of `ssl_session_timeout`) for which keys are stored;
+/// usually there is a single value.
 const MOST: usize = 64;
 /// Maximum length of a record of TLS ticket keys, in bytes; two keys take about a hundred.
 const LARGEST: usize = 256;
@@ -29,7 +29,7 @@ impl TicketKeys {
         keys
     }
 
-    /// Replaces the record of keys for a ticket lifetime; an empty record only removes it.
+    /// Replaces the record of keys for a ticket lifetime. If the new record is empty, only removes the old one.
     ///
     /// # Errors
     ///
@@ -51,14 +51,14 @@ impl TicketKeys {
         Ok(())
     }
 
-    /// Removes expired ticket keys and returns the others, for the next process.
+    /// Removes the records of expired ticket keys, then returns the set with the remaining records.
     pub(crate) fn valid(&mut self) -> &Self {
         self.remove_expired(now_s());
         self
     }
 
-    /// Removes records whose last ticket has expired. A record starts with the creation time of its newer key, in
-    /// seconds since the epoch; the key issues tickets for one lifetime, and each is valid for another.
+    /// Removes the records for which all tickets have expired. A record starts with the creation time of its newer key,
+    /// in seconds since the Unix epoch; the key issues tickets for one lifetime, and each ticket is valid for another.
     fn remove_expired(&mut self, now_s: u64) {
         self.0.retain(|lifetime_s, record| {
             let made_s = record.first_chunk().map(|made| u64::from_be_bytes(*made));

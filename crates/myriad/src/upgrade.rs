@@ -119,8 +119,8 @@ fn preset_pid_file(prefix: &Path) -> Result<PathBuf, String> {
     Ok(path)
 }
 
-/// Returns the process ID in a pid file; `None` if the file cannot be read, no such process runs, or this user may not
-/// signal it.
+/// Returns the process ID in a pid file; `None` if the file cannot be read or is invalid, no such process runs, or this
+/// user may not send signals to it.
 fn running(pid_file: &Path) -> Option<Pid> {
     let pid = pidfile::read(pid_file).ok()?;
     rustix::process::test_kill_process(pid).is_ok().then_some(pid)

@@ -99,8 +99,8 @@ struct WorkerRuntime {
     control_server: Option<ControlServer>,
     /// User ID of the user that started the server; that user may use the control socket.
     owner: u32,
-    /// Rights that the process has dropped, for the log, or the error of dropping them. `None` before that, and after
-    /// they were reported.
+    /// Description of the rights that the process has dropped, for the log, or the error of dropping them. `None`
+    /// before the rights are dropped, and after the description was reported.
     confined: Option<Result<String, String>>,
     /// Relay of QUIC datagrams to and from other processes with the same sockets.
     relay: Arc<QuicRelay>,
@@ -266,7 +266,8 @@ impl WorkerRuntime {
         }
     }
 
-    /// Runs a configuration. The first one is rejected unless the process has applied its account and limits.
+    /// Runs a configuration that the supervisor sent. Rejects the first configuration unless the process has applied
+    /// its account and limits.
     fn configure(
         &mut self,
         ControlMessage { payload, descriptors, .. }: ControlMessage,
@@ -294,8 +295,8 @@ impl WorkerRuntime {
         self.serve_control_socket(control)
     }
 
-    /// Serves a control socket instead of the previous one. Only closes the previous one if `control` is `None` or this
-    /// process has no site.
+    /// Serves the control socket `control` and stops serving the previous one. If `control` is `None` or this process
+    /// has no site, only stops serving the previous one.
     fn serve_control_socket(&mut self, control: Option<OwnedFd>) -> Result<(), String> {
         let asked = self.site.as_ref().zip(control);
         let control_server =

@@ -138,7 +138,7 @@ impl<K: Hash + Eq, V> Lru<K, V> {
         }
     }
 
-    /// Removes all entries.
+    /// Removes all entries. The maximum weight remains.
     pub fn clear(&mut self) {
         *self = Self { hasher: self.hasher.clone(), ..Self::new(self.most) };
     }

@@ -17,7 +17,7 @@ pub(crate) const MONTHS: [&[u8; 3]; 12] =
 /// Date and time in the Gregorian calendar, in the years 0 to 9999.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CivilTime {
-    /// Year, 0 to 9999.
+    /// Year of the Gregorian calendar, 0 to 9999.
     pub year: usize,
     /// Month, 1 to 12.
     pub month: usize,
@@ -110,7 +110,7 @@ pub(crate) fn month_days(year: usize, month: usize) -> usize {
     }
 }
 
-/// Parses a decimal number of one to four digits; `None` for any other text.
+/// Parses a decimal number of one to four digits, without a sign; `None` for any other text.
 #[inline]
 pub(crate) fn parse_number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 4 {

@@ -28,7 +28,8 @@ pub struct ZoneOffset<'a> {
     pub name: &'a str,
 }
 
-/// Returns the name of an offset in minutes east of UTC whose zone has no name: `UTC` or such as `+0100`.
+/// Returns a name for a zone without one, from its offset in minutes east of UTC: `UTC` for 0, otherwise digits as in
+/// `+0100`.
 pub fn offset_name(minutes: i32) -> String {
     let sign = if minutes < 0 { '-' } else { '+' };
     match minutes.unsigned_abs() {
@@ -106,8 +107,8 @@ impl FormattedTime<'_> {
         true
     }
 
-    /// Appends a conversion that combines several others, such as `%F`. Returns false if `conversion` is not one of
-    /// them.
+    /// Appends the result of a conversion that combines several others, such as `%F`. Returns false and appends nothing
+    /// for other conversions.
     fn convert_composite(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let format: &[u8] = match conversion {
             b'c' => b"%a %b %e %H:%M:%S %Y",
@@ -123,7 +124,8 @@ impl FormattedTime<'_> {
         true
     }
 
-    /// Appends a number of a week, or the year of an ISO 8601 week. Returns false if the conversion is none of these.
+    /// Appends the number of the week, or the year of the ISO 8601 week. Returns false and appends nothing for other
+    /// conversions.
     fn convert_week(&self, conversion: u8, out: &mut Vec<u8>) -> bool {
         let day = self.day_of_year() - 1;
         let text = match conversion {

@@ -6,7 +6,7 @@ mod table;
 use rule::ZoneRule;
 use table::TransitionTable;
 
-/// Time zone: a table of offsets and a rule for the time after it. The default is UTC.
+/// Time zone: a table of offsets, and a rule for times after the table. The default is UTC.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct TimeZone {
     table: TransitionTable,
@@ -51,7 +51,8 @@ mod tests {
         assert_eq!(zone.offset_s(1_792_890_000), 3600);
     }
 
-    /// Creates a zone: UTC until `at`, then one hour more until the last entry, then the rule.
+    /// Creates a zone from a TZif file: UTC before `at`, one entry with an offset of one hour at `at`, and the rule
+    /// `rule` for later times.
     fn zone_file(at: i64, rule: &str) -> TimeZone {
         let mut file = b"TZif2".to_vec();
         file.resize(44, 0);

@@ -2,7 +2,7 @@
 
 use crate::memory::PressureStage;
 
-/// Target memory of the process while cache zones shrink, in percent of its limit. At this value shrinking ends.
+/// Memory of the process at which cache zones stop to shrink, in percent of its limit.
 const AIM: u64 = 80;
 /// Memory of the process up to which cache zones may grow, in percent of its limit. Lower than the value at which they
 /// shrink.
@@ -15,7 +15,8 @@ pub struct ZoneMemory {
     pub used: u64,
     /// Configured memory limit of the zone (`memory=`), in bytes.
     pub configured: u64,
-    /// Current memory limit of the zone, in bytes, set by [`update_limits`] from its minimum to the configured limit.
+    /// Current memory limit of the zone, in bytes, between its minimum and the configured limit; set by
+    /// [`update_limits`].
     pub now: u64,
 }
 
@@ -40,9 +41,9 @@ impl ZoneMemory {
 /// therefore do not exceed the limit of the process before the next call.
 ///
 /// Under pressure, no limit of a zone grows, and zones must free the excess of the process over 80 % of its limit, in
-/// proportion to their reclaimable memory. One call demands at most 1/8 of that memory, or 1/2 if the process has
-/// reached its limit: freed memory reaches the system only after some tenths of a second, and zones must not be emptied
-/// meanwhile.
+/// proportion to their reclaimable memory. One call demands at most 1/8 of all reclaimable memory, or 1/2 if the process
+/// has reached its limit: freed memory reaches the system only after some tenths of a second, and zones must not be
+/// emptied meanwhile.
 pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u64, limit: u64) {
     if limit == 0 {
         return zones.iter_mut().for_each(|zone| zone.now = zone.configured);
@@ -60,7 +61,7 @@ pub fn update_limits(zones: &mut [ZoneMemory], stage: PressureStage, resident: u
 }
 
 /// Sets the limit of each zone to its used memory and a share of `room` free bytes in proportion to its configured
-/// limit, which remains the maximum.
+/// limit; at least its minimum limit and at most its configured limit.
 fn distribute_free_memory(zones: &mut [ZoneMemory], room: u64) {
     let all = zones.iter().map(|zone| zone.configured).sum();
     for zone in zones {

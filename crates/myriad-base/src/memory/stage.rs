@@ -19,8 +19,8 @@ pub enum PressureStage {
 
 /// Percentages of the process's memory limit at which the stages after [`PressureStage::Normal`] are entered.
 const BEGINS: [u64; 3] = [85, 95, 100];
-/// Percentages of the limit below which the stages after [`PressureStage::Normal`] are left. Lower, so that small
-/// changes do not toggle a stage.
+/// Percentages of the process's memory limit below which the stages after [`PressureStage::Normal`] are left. They are
+/// lower than those in `BEGINS`, so that small changes do not toggle a stage.
 const ENDS: [u64; 3] = [80, 90, 97];
 
 impl PressureStage {
@@ -86,7 +86,7 @@ impl PressureTracker {
 mod tests {
     use super::*;
 
-    /// Returns the stages of a process that successively uses these percentages of its limit.
+    /// Returns the stage after each of successive observations, in which a process uses `parts` percent of its limit.
     fn through(parts: &[u64]) -> Vec<PressureStage> {
         let mut ladder = PressureTracker::default();
         parts.iter().map(|part| ladder.observe(part * 1000, 100_000, false)).collect()

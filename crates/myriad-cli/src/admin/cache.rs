@@ -208,7 +208,7 @@ fn block(output: &mut CommandOutput, text: &str, first: bool) -> Result<bool, St
 }
 
 /// Requests all pages and returns the first `limit` of them in the order `sort`; all if `limit` is `None`. With a
-/// limit, at most `2 * limit` pages, or 1024 if that is more, are held in memory.
+/// limit, at most `2 * limit` pages, or 1024 if that is more, are in memory at the same time.
 fn sorted(
     running: &RunningServer,
     request: &AdminRequest,

@@ -57,7 +57,8 @@ impl RunningServer {
         }
     }
 
-    /// Returns the server whose control socket has the default path next to this pid file.
+    /// Returns the server that has its control socket at the default path next to the pid file `pid_file`. Does not
+    /// check that it runs.
     pub fn next_to_pid_file(pid_file: &Path) -> Self {
         let socket = socket::path_for_pid_file(pid_file);
         Self { description: format!("with the control socket {}", socket.display()), socket }
@@ -68,10 +69,10 @@ impl RunningServer {
         socket::connect_to_path(&self.socket).map_err(|error| self.connection_error(&error))
     }
 
-    /// Sends a request and passes each report of the response to `tell`, until it returns `false` or the response is
-    /// complete. Returns the last line; `None` if `tell` returned `false`. Returns an error text if the connection
-    /// fails, the server or `tell` returns an error, its response is invalid or incomplete, or the next part does not
-    /// arrive in time.
+    /// Sends a request and passes each report of the response to `tell`, until `tell` returns `false` or the response
+    /// is complete. Returns the last line of the response; `None` if `tell` returned `false`. Returns an error text if
+    /// the connection fails, the server or `tell` returns an error, the response is invalid or incomplete, or its next
+    /// part does not arrive within 5 minutes (10 s for statistics and memory usage).
     pub fn send_request(
         &self,
         request: &AdminRequest,

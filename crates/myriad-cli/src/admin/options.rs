@@ -38,8 +38,9 @@ pub enum ChangeAction {
 }
 
 impl CommandWords {
-    /// Parses the arguments of a command with the options `known`. Returns an error text if an option is unknown, lacks
-    /// its value, has a value that it does not take, or has a value that is not UTF-8.
+    /// Parses the arguments of a command with the options `known`, in addition to those that all commands have (`-c`,
+    /// `-p`, `--prefix`, `-g`, `--socket`, `--help`). Returns an error text if an option is unknown, lacks its value or
+    /// has a value that it does not take, or if the value of an option of `known` is not UTF-8.
     pub fn parse(
         mut arguments: impl Iterator<Item = OsString>,
         known: &[KnownOption],
@@ -126,7 +127,7 @@ impl CommandWords {
     }
 
     /// Returns the folder of `--root`, below which system files are read and written; `/` by default. Returns an error
-    /// text if it does not exist.
+    /// text if it is not an existing folder.
     pub fn root(&self) -> Result<PathBuf, String> {
         let root = self.value("--root").map_or_else(|| "/".into(), PathBuf::from);
         if root.is_dir() { Ok(root) } else { Err(format!("--root {}: no such folder", root.display())) }

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::process::ExitCode;
 
-/// Returns the exit status of a command: 0 if it found a result, otherwise 2.
+/// Returns the exit status of a command: 0 if `any`, which means that it found a result, otherwise 2.
 pub fn exit_code_for(any: bool) -> ExitCode {
     if any { ExitCode::SUCCESS } else { ExitCode::from(2) }
 }
@@ -20,7 +20,7 @@ impl Default for CommandOutput {
 }
 
 impl CommandOutput {
-    /// Locks standard output.
+    /// Creates a buffered output, and locks standard output until it is dropped.
     pub fn new() -> Self {
         Self { out: io::BufWriter::with_capacity(64 << 10, io::stdout().lock()) }
     }

@@ -41,13 +41,14 @@ pub struct ControlServer {
 /// State shared by the threads of all connections.
 struct ControlShared {
     site: Arc<RunningSite>,
-    /// ID of the user whose requests are accepted, in addition to those of root.
+    /// ID of the user that may send requests; root may always send them.
     owner: u32,
     clients: AtomicUsize,
 }
 
 impl ControlServer {
-    /// Starts to serve a listening socket. `owner` is the user ID of the user that may send requests, besides root.
+    /// Starts a thread that serves a listening socket. Only root and the user with the ID `owner` may send requests.
+    /// Returns an error if the thread cannot be started.
     pub fn open(socket: OwnedFd, site: Arc<RunningSite>, owner: u32) -> io::Result<Self> {
         let (stop, stopped) = UnixStream::pair()?;
         let shared = Arc::new(ControlShared { site, owner, clients: AtomicUsize::new(0) });
@@ -205,7 +206,7 @@ impl BufferedReply<'_> {
 mod tests {
     use super::*;
 
-    /// Returns the length of the line that is read if a client sends `len` bytes and a line break; `None` after an
+    /// Returns the length of the request that is read if a client sends `len` bytes and a line break; `None` after an
     /// error.
     fn read_len(len: usize) -> Option<usize> {
         let (mut client, server) = UnixStream::pair().expect("a socket pair");

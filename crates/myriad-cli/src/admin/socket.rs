@@ -51,7 +51,8 @@ pub fn path_for_pid_file(pid: &Path) -> PathBuf {
 
 /// Creates the listening socket, which only its owner can connect to.
 ///
-/// A socket file left by a crash is replaced. Returns an error if a process listens on it, or if it is another file.
+/// A socket file left by a crash is replaced. Returns an error if another process listens on the socket, or if the path
+/// is a file of another type.
 pub fn create(path: &Path) -> io::Result<OwnedFd> {
     let mut attempt = 1;
     loop {
@@ -84,7 +85,7 @@ pub fn create(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Checks that the path does not exist, or is a socket on which no process listens.
+/// Checks that the path does not exist, or is a socket on which no process listens; otherwise returns an error.
 fn check_free(path: &Path) -> io::Result<()> {
     let Ok(file) = fs::symlink_metadata(path) else { return Ok(()) };
     if !file.file_type().is_socket() {

@@ -49,7 +49,8 @@ struct OrderRules {
     closed: bool,
 }
 
-/// Clients that an access directive names: all, those in networks, or those whose request has an environment variable.
+/// Clients that an access directive names: all clients, clients in networks, or clients with a request for which an
+/// environment variable is set.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum ClientSet {
     All,
@@ -107,8 +108,8 @@ pub(crate) enum AccessVerdict {
 }
 
 impl AccessRules {
-    /// Returns the clients that `Require` admits, and those that `Order`, `Allow` and `Deny` admit; `None` for a module
-    /// without directives.
+    /// Returns the clients that `Require` admits, then the clients that `Order`, `Allow` and `Deny` admit; `None` for a
+    /// module without directives.
     pub(crate) fn verdicts(&self) -> [Option<AccessVerdict>; 2] {
         [self.require.verdict(), self.order.verdict()]
     }

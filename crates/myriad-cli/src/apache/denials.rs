@@ -41,16 +41,16 @@ pub(super) enum FilePattern {
 /// Treatment of rules that admit only some clients (by address or password), which are not evaluated here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PartialAccess {
-    /// Deny all clients.
+    /// Rules that admit only some clients deny all clients.
     Denied,
-    /// Admit all clients.
+    /// Rules that admit only some clients admit all clients.
     Admitted,
 }
 
-/// Parses the text of a `.htaccess`. Access directives that are not applied as written are reported as remarks. Ignored
-/// without a remark: rewrite rules that have conditions or a negated pattern, do not deny access, or are in a section
-/// for files; sections that do not apply to GET (`<Limit>`, `<LimitExcept>`); sections for files within others; and
-/// unknown sections.
+/// Parses the text of a `.htaccess`; `partly` applies to rules that admit only some clients. Access directives that are
+/// not applied as written are reported as remarks. Ignored without a remark: rewrite rules that have conditions or a
+/// negated pattern, do not deny access, or are in a section for files; sections that do not apply to GET (`<Limit>`,
+/// `<LimitExcept>`); sections for files within others; and unknown sections.
 pub fn denials(text: &str, partly: PartialAccess) -> AccessDenials {
     let (items, remarks) = lines::read(text);
     let options = TranslationOptions::default();
@@ -75,7 +75,7 @@ struct Scope<'i> {
     access: AccessRules,
     /// Last line with an access directive.
     last: Option<&'i ApacheItem>,
-    /// Modules that deny access in an enclosed section whose condition is not evaluated.
+    /// For each module, true if it denies access in an enclosed section with a condition that is not evaluated.
     denied: [bool; MODULES],
     /// False in a section for files; such sections cannot be nested.
     is_folder: bool,
@@ -252,7 +252,7 @@ impl AccessDenials {
         self
     }
 
-    /// Returns the rules without those for the whole folder. Rules for files remain.
+    /// Removes the rules for the whole folder, and retains those for files.
     #[must_use]
     pub fn without_folder(self) -> Self {
         Self { folder: [None; 2], ..self }
@@ -264,7 +264,7 @@ mod tests {
     use super::super::denied_paths::denied_paths;
     use super::*;
 
-    /// Returns the regex for a `.htaccess` in `/up/`.
+    /// Returns the regexes of the paths that a `.htaccess` with this text denies in the folder `/up/`, joined by `|`.
     fn regex(text: &str) -> String {
         denied_paths(&[("/up/".to_owned(), read(text))], &[], |_| true).regexes.join("|")
     }

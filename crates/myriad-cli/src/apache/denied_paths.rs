@@ -89,7 +89,7 @@ fn ways(from: &str, way: &str, cycles: &[Cycle]) -> Option<String> {
 
 /// Rule of one access module.
 struct Rule<'f> {
-    /// URL path of the folder.
+    /// URL path of the folder to whose files the rule applies.
     path: &'f str,
     /// Files to which the rule applies; `None` for the whole folder.
     name: Option<&'f FilePattern>,
@@ -219,8 +219,8 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Returns the regexes of the admissions that follow any denial. Those that do not compile, are too long or exceed
-    /// [`MAX_TOTAL`] are left out and counted as skipped.
+    /// Returns the regexes of the admissions that follow the first denial. Regexes that do not compile, are too long or
+    /// exceed [`MAX_TOTAL`] are left out and counted as skipped.
     fn exceptions_of<'f>(&mut self, rules: &[Rule<'f>]) -> Exceptions<'f> {
         let (mut exceptions, mut length) = (Exceptions::new(), 0);
         let first = rules.iter().position(|rule| !rule.is_admitted).unwrap_or(rules.len());
@@ -271,7 +271,8 @@ impl<'c> Combined<'c> {
         self.items.push(item);
     }
 
-    /// Returns whether an item has the exceptions of the last one, so that the regex contains them only once.
+    /// Returns whether an item has the same exceptions as the item added before it, so that the regex contains them
+    /// only once.
     fn continues(&self, item: &Item) -> bool {
         self.items.last().is_some_and(|last| last.exceptions == item.exceptions)
     }
@@ -285,8 +286,8 @@ impl<'c> Combined<'c> {
         }
     }
 
-    /// Adds a regex of these items; if it does not compile, several regexes of fewer items. A single item whose regex
-    /// does not compile is added without its exceptions and counted as skipped.
+    /// Adds a regex of the items `items` to the result; if it does not compile, adds several regexes of fewer items. A
+    /// single item that does not compile is added without its exceptions and counted as skipped.
     fn compile(&mut self, items: &[Item]) {
         let regex = joined(items);
         if (self.compiles)(&regex) {
@@ -308,7 +309,7 @@ impl<'c> Combined<'c> {
     }
 }
 
-/// Returns a regex in a group; otherwise a `(?i)` at its start would also apply to the following rules.
+/// Encloses a regex in a group, so that a `(?i)` at its start does not apply to the rules after it.
 fn grouped(regex: &str) -> String {
     format!("(?:{regex})")
 }

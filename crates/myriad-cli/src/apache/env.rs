@@ -97,9 +97,9 @@ fn push(
     true
 }
 
-/// Returns the nginx variable, without its `$`, for the first argument of `SetEnvIf`: a property of the request, a
-/// header field, or (for a name with `_`) an environment variable. Returns `None` for an empty argument, or one with
-/// characters that such names must not contain.
+/// Returns the nginx variable, without its `$`, for the first argument of `SetEnvIf`: a property or header field of the
+/// request, or (for a name with `_`) an environment variable. Returns `None` if the argument is empty, contains both
+/// `-` and `_`, or contains any character other than `-`, `_`, ASCII letters and digits.
 fn attribute(name: &str) -> Option<String> {
     let lower = name.to_ascii_lowercase();
     Some(match lower.as_str() {

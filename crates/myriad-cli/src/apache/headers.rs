@@ -96,8 +96,8 @@ fn translate(
     }
 }
 
-/// Adds a response header whose value is a variable: outside of the section it is empty, and empty headers are not
-/// sent.
+/// Adds a response header with a variable as its value. Outside of the section the variable is empty, and nginx does
+/// not send empty headers.
 fn field(walk: &mut ApacheWalk<'_>, item: &ApacheItem, name: &str, value: &str, always: bool) {
     let variable = format!("field_{}", name.to_ascii_lowercase().replace('-', "_"));
     let add = format!("add_header {name} ${variable}{};", if always { " always" } else { "" });

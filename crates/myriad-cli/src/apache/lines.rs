@@ -13,7 +13,7 @@ const MOST: usize = 20_000;
 /// Directive or section of an Apache configuration.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ApacheItem {
-    /// Line number, from 1.
+    /// Number of the line in the text, from 1.
     pub(crate) line: usize,
     /// Name of the directive or section, as in the text.
     pub(crate) name: String,
@@ -130,9 +130,9 @@ fn joined(text: &str) -> Vec<(usize, String)> {
         .collect()
 }
 
-/// Splits a line into words. A word that starts with a quote ends at the next such quote; a backslash in it escapes
-/// only such a quote, and `\\` stays as it is. In other words, a backslash before a space remains, and the space does
-/// not end the word.
+/// Splits a line into words, and removes the quotes around a word. In a quoted word, a backslash escapes only the
+/// enclosing kind of quote, and `\\` is retained. In an unquoted word, a backslash before a space is retained, and the
+/// space becomes a part of the word.
 pub(crate) fn words(text: &str) -> Vec<String> {
     let (mut words, mut letters) = (Vec::new(), text.chars().peekable());
     loop {

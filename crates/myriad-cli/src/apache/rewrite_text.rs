@@ -87,8 +87,8 @@ fn pattern_test(walk: &ApacheWalk<'_>, rule: &RewriteRule, regex: &str, action: 
     lines
 }
 
-/// Appends lines that clear `$rule` unless all conditions hold. Of conditions joined by `OR`, one must hold. The
-/// captures of the last condition that `action` uses are stored in variables.
+/// Appends lines that clear `$rule` unless all conditions are true; of conditions joined by `OR`, one must be true.
+/// Also stores the captures of the last condition that `action` uses in variables.
 fn conjunction(
     lines: &mut Vec<String>,
     rule: &RewriteRule,

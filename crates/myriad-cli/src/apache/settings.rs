@@ -255,7 +255,7 @@ fn compress(walk: &mut ApacheWalk<'_>, item: &ApacheItem) {
     gzip(walk, item, &types);
 }
 
-/// Adds compressed media types to the directives for gzip, of which there is only one set.
+/// Adds media types to the translated directives for gzip, which are written once for the whole server.
 fn gzip(walk: &mut ApacheWalk<'_>, item: &ApacheItem, types: &[String]) {
     let sound = |text: &&String| {
         text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/+-.*".contains(&byte)) && !text.is_empty()

@@ -40,7 +40,7 @@ impl Default for TranslationOptions {
 pub struct Remark {
     /// Line number, from 1; 0 for a remark about the whole file.
     pub line: usize,
-    /// Text of the line; for a remark about the whole file, a name of the file or of the part of it.
+    /// Text of the line; for a remark about the whole file, a description such as `the rest of the file`.
     pub text: String,
     /// Reason, as a sentence without a full stop.
     pub reason: String,

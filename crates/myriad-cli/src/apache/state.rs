@@ -81,7 +81,7 @@ impl<'o> ApacheWalk<'o> {
         }
     }
 
-    /// Returns lines that execute `lines` if all guards of the open sections hold.
+    /// Returns lines of nginx configuration that execute `lines` if the conditions of all open sections are true.
     pub(crate) fn guarded(&mut self, lines: &[String]) -> Vec<String> {
         match self.guards.as_slice() {
             [] => lines.to_vec(),

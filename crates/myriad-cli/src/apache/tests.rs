@@ -326,7 +326,7 @@ fn wildcards_and_ends_of_paths_are_those_of_apache() {
     );
 }
 
-/// Apache sorts sections by kind: folders, the outermost first, then files, then locations.
+/// Tests the order of sections in Apache: folders, the outermost first, then files, then locations.
 #[test]
 fn sections_come_in_the_order_of_apache() {
     let text = "<VirtualHost *:80>\nDocumentRoot /srv/a\n\

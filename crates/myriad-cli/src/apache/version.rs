@@ -7,7 +7,7 @@ use crate::apache::lines::ApacheItem;
 /// Version of Apache for which conditions are evaluated.
 const VERSION: [u32; 3] = [2, 4, 71];
 
-/// Returns whether the condition of an `<IfVersion>` holds; `None` if it is a regex or cannot be parsed.
+/// Returns whether the condition of an `<IfVersion>` is true; `None` if it is a regex or cannot be parsed.
 pub(crate) fn holds(item: &ApacheItem) -> Option<bool> {
     let (operator, version) = match &item.words[..] {
         [version] => ("=", version),
@@ -41,7 +41,7 @@ mod tests {
     use super::super::lines;
     use super::*;
 
-    /// The results are those of `apache2 -t` with Apache 2.4.71.
+    /// Compares the results with those of `apache2 -t` of Apache 2.4.71.
     #[test]
     fn conditions_are_those_of_apache_2_4() {
         for (condition, result) in [

@@ -7,7 +7,8 @@ use crate::apache::site::{Remark, TranslationOptions, WalkResult};
 use crate::apache::state::{ApacheWalk, DeferredSection, SectionGuard};
 use crate::apache::{access, env, expires, headers, redirects, rewrite, settings, version};
 
-/// Apache modules whose directives are translated. The contents of an `<IfModule>` with one of them are read.
+/// Apache modules for which directives are translated. The contents of an `<IfModule>` with one of these names are
+/// read.
 const MODULES: [&str; 22] = [
     "rewrite",
     "headers",

@@ -11,11 +11,11 @@ use crate::wordpress;
 /// Argument of `-s`: request to the running supervisor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SignalRequest {
-    /// Fast shutdown.
+    /// Stop immediately, without completing requests in progress.
     Stop,
-    /// Graceful shutdown.
+    /// Stop after the requests in progress are completed.
     Quit,
-    /// Reopen log files.
+    /// Open the log files again, after they were renamed.
     Reopen,
     /// Reload the configuration.
     Reload,
@@ -79,7 +79,7 @@ pub struct ExplainRequest {
 
 impl ServerOptions {
     /// Sets an option of the request: `--explain URL`, `-H "Name: value"` or `--method NAME`. Returns an error text if
-    /// the value is missing or invalid.
+    /// the value is missing, empty or not UTF-8.
     pub fn explain(&mut self, option: &OsStr, value: Option<OsString>) -> Result<(), String> {
         let value = value.and_then(|value| value.into_string().ok()).filter(|value| !value.is_empty());
         let value =

@@ -38,8 +38,8 @@ struct SocketHolder {
     command: String,
 }
 
-/// Returns advice about an address that cannot be bound, as lines to append to the error; empty if the cause is
-/// unknown.
+/// Returns advice about an address that cannot be bound, as lines to append to the error. Empty unless the address is
+/// in use, or its port is reserved for root.
 pub fn advice(conf: &ListenConf, error: &io::Error) -> String {
     match error.kind() {
         io::ErrorKind::AddrInUse => format!("\nhelp: {}", held(conf)),
@@ -257,7 +257,7 @@ fn first_free_port() -> u16 {
 mod tests {
     use super::*;
 
-    /// Table of a little-endian machine, as all supported machines are.
+    /// Text of `/proc/net/tcp` on a little-endian machine; all supported machines are little-endian.
     const TCP: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode\n\
         0: 0100007F:1F90 0200007F:D431 01 00000000:00000000 00:00000000 00000000  1000        0 11 1 0000000000000000\n\
         1: 00000000:1F90 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 22 1 0000000000000000\n\

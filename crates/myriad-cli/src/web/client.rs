@@ -34,12 +34,12 @@ const HEAD: HeadLimits = HeadLimits {
     underscores_in_headers: true,
 };
 
-/// Response of a server.
+/// Response of a server to a GET request.
 #[derive(Debug)]
 pub struct WebAnswer {
-    /// Status code.
+    /// HTTP status code of the response, 200 or above.
     pub status: u16,
-    /// Header fields.
+    /// Header fields of the response.
     pub fields: Fields,
     /// Body without its transfer coding, cut off at about the maximum length; content codings such as gzip are not
     /// decoded.
@@ -106,7 +106,8 @@ impl WebClient {
         self.at.clone().unwrap_or_else(|| target.loopback_address())
     }
 
-    /// Sends a GET request with additional headers and returns the response.
+    /// Sends a GET request with additional headers and returns the response, of any status. If a reused connection
+    /// fails, sends the request again on a new connection.
     pub fn get(&mut self, target: &WebTarget, fields: &[(&str, &str)]) -> Result<WebAnswer, WebFailure> {
         let mut request = format!(
             "GET {} HTTP/1.1\r\nHost: {}\r\nUser-Agent: {}\r\nAccept: text/html,*/*;q=0.8\r\n",

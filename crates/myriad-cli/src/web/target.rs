@@ -6,7 +6,7 @@ use myriad_http::uri::escape_target;
 /// URL of a page: scheme, host, path and query.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WebTarget {
-    /// True for https.
+    /// True for an https URL, false for an http URL.
     pub tls: bool,
     /// Host, with the port unless it is the default of the scheme: the value of `Host`.
     pub authority: String,

@@ -6,8 +6,8 @@ use super::checked_site::CheckedSite;
 use super::layout::SiteLayout;
 use super::site_kind::SiteKind;
 
-/// Time for which Myriad caches the pages of a site whose cache plugin stores pages in files, unless the setting
-/// `validity` is given: the plugin removes the file of a changed page without notifying Myriad.
+/// Default validity of pages in the cache of Myriad if a cache plugin stores pages of the site in files. It is short,
+/// because the plugin removes the file of a changed page without notifying Myriad.
 pub(super) const WRITTEN_VALIDITY: &str = "10s";
 
 /// File that WordPress loads first, written by a cache plugin.

@@ -40,11 +40,11 @@ pub(super) struct CheckedSite {
 pub(super) struct CheckedSites {
     /// Sites that are served; at least one.
     pub(super) served: Vec<CheckedSite>,
-    /// Sites whose check failed; empty for a single site.
+    /// Sites with a failed check; empty if a single site is configured.
     pub(super) failed: Vec<FailedSite>,
 }
 
-/// Site whose check failed: its names get 503 while the other sites are served.
+/// Site with a failed check. Requests for its names get status 503, while the other sites are served.
 #[derive(Debug)]
 pub(super) struct FailedSite {
     pub(super) names: Vec<String>,

@@ -22,7 +22,8 @@ use super::site_files::{WritableFolder, hex, random};
 use crate::pidfile::{self, reason};
 use crate::site_folder::read_named;
 
-/// Ports of the dashboard with the default prefix, of which the first free one is used.
+/// Ports for the dashboard of a server with the default prefix. The first free one is used, unless a stored port is
+/// free.
 ///
 /// With `--prefix`, any free port is chosen once and stored, so that the ports of several servers do not depend on the
 /// order in which they are started.
@@ -79,8 +80,8 @@ impl SiteOptions {
     }
 }
 
-/// Returns whether the process named by this pid file runs, or the one named by its `.oldbin` file, which is the old
-/// server during an upgrade. A process to which the current user may not send signals does not count.
+/// Returns whether the process with the ID in this pid file runs, or the process in its `.oldbin` file, which is the
+/// old server during an upgrade. Returns false if the current user may not send signals to them.
 fn is_running(pid: &Path) -> bool {
     let old = pid.with_extension("pid.oldbin");
     let lives = |path| pidfile::read(path).is_ok_and(|pid| rustix::process::test_kill_process(pid).is_ok());
@@ -99,8 +100,8 @@ fn folder(said: Option<&Path>) -> PathBuf {
     prefix(said).join("dashboard")
 }
 
-/// Returns the stored port `kept` if it is free. Otherwise returns a port that the system chooses (`any`), or the first
-/// free one of [`PORTS`]; `None` if none is free.
+/// Returns the stored port `kept` if it is free. Otherwise returns a free port: any that the system chooses if `any` is
+/// set, else the first free one of [`PORTS`]. Returns `None` if none is free.
 fn free_port(kept: Option<u16>, any: bool) -> Option<u16> {
     let bound = |port: u16| TcpListener::bind((Ipv4Addr::LOCALHOST, port)).ok()?.local_addr().ok();
     let tried = if any { 0..1 } else { PORTS };

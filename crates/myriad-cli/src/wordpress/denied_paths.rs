@@ -67,7 +67,8 @@ pub struct DeniedSitePaths {
     folders: Vec<(String, AccessDenials)>,
     /// Regexes of the denied URL paths.
     regexes: Vec<String>,
-    /// Regexes of folders whose `.htaccess` replaces the rule of the preset that denies them by name.
+    /// Regexes of folders that are not denied although the preset denies them by name, because their `.htaccess` does
+    /// not deny the whole folder.
     admitted: Vec<String>,
     /// Rules that are not applied as written, each with its file and the reason; at most [`MAX_REMARKS`].
     remarks: Vec<String>,

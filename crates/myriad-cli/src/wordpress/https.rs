@@ -22,7 +22,7 @@ const SELF_SIGNED_DAYS: u64 = 397;
 /// Number of days before its expiry at which a self-signed certificate is replaced.
 const FEW_DAYS: u64 = 30;
 
-/// Directives for HTTPS that tests of web sites expect, besides the certificate.
+/// Directives besides the certificate that tests of web sites expect of a site with HTTPS.
 const MODERN: &str = "        ssl_prefer_server_ciphers on;
         # Other sites receive only the origin of the referring page.
         add_header Referrer-Policy strict-origin-when-cross-origin always;

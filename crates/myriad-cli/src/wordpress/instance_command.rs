@@ -197,7 +197,8 @@ fn status(holder: &LockHolder, prefix: &Path) -> ExitCode {
     code
 }
 
-/// Returns the hit rate of all zones together, as text; an error text if the server does not respond.
+/// Returns the numbers of requests to all zones together and their hit rate, as text; an error text if the server does
+/// not respond.
 fn hits(prefix: &Path) -> Result<String, String> {
     let running = RunningServer::next_to_pid_file(&pid_file(Some(prefix)));
     let mut sum = RequestCounts::default();

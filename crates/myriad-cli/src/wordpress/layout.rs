@@ -35,7 +35,8 @@ const ROOTS: [&str; 10] = [
 const LOADER: &str = "/wp-blog-header.php";
 /// Default name of the content folder.
 const CONTENT: &str = "wp-content";
-/// Usual names of the content folder, including those of Bedrock and of sites with the core in a folder.
+/// Usual names of the content folder: the default one, that of Bedrock, and that of sites with the WordPress core in a
+/// subfolder.
 const CONTENT_NAMES: [&str; 3] = [CONTENT, "app", "content"];
 
 /// Layout of a WordPress site: document root, core folder, content folder and `wp-config.php`.

@@ -29,7 +29,7 @@ fn folders(layout: &SiteLayout) -> String {
     )
 }
 
-/// Returns the rule for networks created before WordPress 3.5, whose uploads are in `wp-content/blogs.dir`.
+/// Returns the rule for the uploads of a network created before WordPress 3.5, which are in `wp-content/blogs.dir`.
 fn files(layout: &SiteLayout) -> String {
     format!(
         "# Uploads of an old network.

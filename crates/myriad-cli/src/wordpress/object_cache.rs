@@ -79,8 +79,9 @@ impl SiteOptions {
     }
 }
 
-/// Returns whether WordPress loads the object cache of another plugin. Also returns true if the file cannot be read,
-/// for example because it is not a regular one. Returns an error if permission is denied.
+/// Returns whether WordPress loads the object cache of another plugin; false if there is no `object-cache.php`. Also
+/// returns true if the file cannot be read, for example because it is not a regular one. Returns an error if permission
+/// is denied.
 fn is_foreign(content: &WritableFolder) -> io::Result<bool> {
     match content.text(DROP_IN_NAME) {
         Ok(text) => Ok(text.is_some_and(|text| !text.contains(OURS))),
@@ -97,7 +98,7 @@ fn connection(address: &str, salt: &str) -> String {
     )
 }
 
-/// Writes the files of the object cache. The one that WordPress loads is written last.
+/// Writes the files of the object cache; `object-cache.php`, which WordPress loads, is written last.
 fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
     let folder = content.make_folder(FOLDER)?;
     for (name, text) in FILES {
@@ -107,8 +108,8 @@ fn write(content: &WritableFolder, connection: &str) -> io::Result<()> {
     content.replace(DROP_IN_NAME, DROP_IN, 0o644)
 }
 
-/// Removes the files of the object cache. The one that WordPress loads is removed first. If the folder contains other
-/// files, the folder remains.
+/// Removes the files of the object cache; `object-cache.php`, which WordPress loads, is removed first. The folder
+/// remains if it contains other files.
 fn remove(content: &WritableFolder) -> io::Result<()> {
     content.remove(DROP_IN_NAME)?;
     let folder = match content.folder(FOLDER) {

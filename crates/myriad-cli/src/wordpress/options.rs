@@ -21,7 +21,7 @@ pub struct SiteOptions {
     pub(super) root: PathBuf,
     pub(super) php: String,
     pub(super) children: Option<u32>,
-    /// Values of `--listen`.
+    /// Values of `--listen`, each once; empty for the default addresses.
     pub(super) listens: Vec<String>,
     /// `--php-later`: start even if nothing listens at the address of `--php`.
     pub(super) php_later: bool,
@@ -57,8 +57,9 @@ impl SiteOptions {
         self.print && *self == Self { print: true, kind: self.kind, ..Self::default() }
     }
 
-    /// Returns the prefix of a command line that a user entered in a folder. The environment of another user is
-    /// unknown, except for the home directory; `None` if that is needed for the default, but unknown.
+    /// Returns the prefix that the options mean on a command line of the user with the ID `user` in the current folder
+    /// `folder`. Without `--prefix`, the default prefix of another user is assumed in that user's home directory,
+    /// because the environment is unknown; `None` if the home directory is unknown too.
     pub fn prefix_in(&self, folder: &Path, user: u32) -> Option<PathBuf> {
         let is_known = user == 0 || user == rustix::process::geteuid().as_raw();
         let default = || {

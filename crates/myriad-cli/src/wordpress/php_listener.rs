@@ -38,8 +38,8 @@ const SHOWN: usize = 4;
 /// Kind of server that listens at an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum PhpListener {
-    /// php-fpm, or another server that speaks FastCGI; also a server that does not respond, or whose socket this user
-    /// may not access.
+    /// php-fpm or another FastCGI server. Also a server that does not respond, and a socket that this user may not
+    /// access.
     FastCgi,
     /// Nothing listens, or the connection failed, for this reason.
     Absent(String),

@@ -13,8 +13,8 @@ use myriad_base::digits::decimal;
 const FILE: &str = "/etc/resolv.conf";
 /// Maximum number of name servers that are used from the file, as in the C library.
 const MOST_SERVERS: usize = 3;
-/// Time for which an address is used: Docker's name server returns ten minutes, but a container may be gone in a
-/// second.
+/// Time for which a resolved address is used. It is shorter than the ten minutes that Docker's name server returns,
+/// because a container may be recreated within a second.
 const VALID: &str = "10s";
 
 /// Name of a php-fpm server that is resolved at run time.
@@ -94,7 +94,7 @@ impl SystemResolver {
         system
     }
 
-    /// Returns the names that a host may have: itself, and completed by each search domain.
+    /// Returns the names that a host may have: the host itself, then the host followed by each search domain.
     fn names(&self, host: &str) -> Vec<String> {
         let host = host.trim_end_matches('.');
         let completed = self.search.iter().map(|domain| format!("{host}.{domain}"));

@@ -110,7 +110,7 @@ const LOADER: &str = "<?php\n/**\n * Plugin Name: Myriad Cache (must-use)\n * De
 const NAME: &str = "myriad-cache";
 /// Interval at which WordPress is requested to run its scheduled tasks.
 const CLOCK: &str = "15s";
-/// Directives for the API of a plugin that permit slow requests: the request `POST …/writes` stays open, without data,
+/// Directives that permit slow requests to the API of a plugin: the request `POST …/writes` remains open, without data,
 /// while PHP writes, which takes minutes for cron.
 const WRITES: &str = "client_body_timeout 10m; client_min_rate off;";
 /// Length of a secret, in bytes.

@@ -149,8 +149,8 @@ fn of_text(text: &str, php: &str) -> Option<FpmPool> {
     pools.into_iter().find_map(|(_, listens, pool)| listens.then_some(pool))
 }
 
-/// Returns whether the `listen` of a pool and the PHP address of a site are the same: the same socket, also through
-/// links, or the same port at an address on which the pool listens.
+/// Returns whether the `listen` of a pool and the PHP address of a site refer to one socket: paths that are equal after
+/// links are resolved, or one port on equal addresses or on a wildcard address of the pool.
 fn is_same(listen: &str, php: &str) -> bool {
     if let Some(path) = php.strip_prefix("unix:") {
         let real = |path: &str| Path::new(path).canonicalize().ok();

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-/// Quotes a path as a word of the nginx language. Returns an error text if it contains a `$` or control characters, or
-/// is not UTF-8.
+/// Returns a path as a word of the nginx language, in quotes if it contains special characters. Returns an error text
+/// if it contains a `$` or control characters, or is not UTF-8.
 pub(super) fn quoted(path: &Path) -> Result<String, String> {
     let refuse = |what| format!("wordpress: the path {} {what}", path.display());
     let text = path.to_str().ok_or_else(|| refuse("is not valid UTF-8"))?;

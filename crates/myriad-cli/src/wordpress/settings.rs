@@ -12,7 +12,7 @@ struct KnownSetting {
 
 /// Values that a setting accepts.
 enum AcceptedValues {
-    /// One of these words.
+    /// One of the listed words, and no other value.
     Word(&'static [&'static str]),
     /// Size as in the configuration language: a number of bytes, or a number with `k`, `m` or `g`; never 0.
     Size,
@@ -60,8 +60,8 @@ const KNOWN: [KnownSetting; 21] = [
 /// Maximum number of values of one cookie or field in `vary_cookies` and `vary_country`: each value is another copy of
 /// every page.
 const MAX_CHOICES: usize = 32;
-/// Beginnings of the names of cookies that identify visitors. A page that is generated with such a cookie is not
-/// treated as shared by the plugin (`has_own_cookie()`).
+/// Prefixes of the names of cookies that identify visitors. The plugin does not treat a page that is generated with
+/// such a cookie as shared (`has_own_cookie()`).
 const OF_VISITORS: [&str; 6] =
     ["wordpress_", "wp-", "wp_woocommerce_", "woocommerce_", "comment_author", "PHPSESSID"];
 
@@ -107,7 +107,7 @@ impl SiteSettings {
         Ok(())
     }
 
-    /// Returns the settings `of_all` followed by those of this site, which override them.
+    /// Returns the settings `of_all` (for all sites) followed by the settings of this site, which take precedence.
     pub(super) fn merged_over(&self, of_all: &SiteSettings) -> SiteSettings {
         SiteSettings(of_all.0.iter().chain(&self.0).cloned().collect())
     }

@@ -156,7 +156,8 @@ impl WritableFolder {
         draft.place(name.as_bytes(), mode, None)
     }
 
-    /// Returns the text of a regular file of at most [`FILE_BYTES`]; `None` if it does not exist.
+    /// Returns the text of a regular file; `None` if it does not exist. Returns an error if it has more than
+    /// [`FILE_BYTES`] bytes, is not a regular file, or cannot be read.
     pub(super) fn text(&self, name: &str) -> io::Result<Option<String>> {
         match read_at(&self.opened, name.as_bytes(), FILE_BYTES) {
             Ok(text) => Ok(Some(String::from_utf8_lossy(&text).into_owned())),

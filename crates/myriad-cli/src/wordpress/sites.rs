@@ -140,8 +140,8 @@ fn words(text: &str) -> Result<Vec<String>, String> {
 }
 
 /// Returns the name of each site's zone, which is also the name of its cache folder: the first name of the site in
-/// lower case, without leading dots, with `_` for characters that are invalid there, and with a number if another site
-/// has the same.
+/// lower case, without leading dots, with `_` for characters that are invalid in a zone name, and with a number
+/// appended if an earlier site has that name.
 pub(super) fn zones(lines: &[SiteLine]) -> Vec<String> {
     let mut zones: Vec<String> = Vec::new();
     for line in lines {
@@ -178,7 +178,7 @@ pub(super) fn unknown_names(listens: &[String]) -> String {
     text
 }
 
-/// Returns the `server` block for the names of a site whose check failed: it returns 503.
+/// Returns the `server` block for the names of a site with a failed check: the server returns 503.
 pub(super) fn failed_site(listen: &str, https: &str, names: &[String]) -> String {
     let https = if https.is_empty() { String::new() } else { format!("        {https}\n") };
     format!(

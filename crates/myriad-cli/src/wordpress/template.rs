@@ -304,7 +304,7 @@ mod tests {
         }
     }
 
-    /// Returns the preset filled for two sites with the same pool.
+    /// Returns the preset filled with the values of two sites that use the same php-fpm pool.
     fn filled_in(kind: SiteKind) -> String {
         let names = [
             ("listen", "L"),

@@ -21,8 +21,8 @@ use crate::accounts::{self, Account};
 use crate::path_walk;
 use crate::site_folder::SiteFolder;
 
-/// Candidates for the user of the workers, of which the first that exists is tried. `nobody` may be shared with other
-/// programs.
+/// Names of users that are tried for the workers, in this order; the first that exists is used. `nobody` may be shared
+/// with other programs.
 const OWN: [&str; 2] = ["myriad", "nobody"];
 /// Right to read, as a permission bit of one class of users (owner, group or others).
 const READ: u32 = 4;

@@ -45,9 +45,9 @@ pub(super) fn add_names(known: &mut Vec<String>, list: &str) {
     }
 }
 
-/// Checks a name for which a certificate is requested. Wildcards are rejected, because an authority cannot verify them
-/// by HTTP. A leading dot means the name itself and its `www`. `source` is the option or the part of a line that
-/// contains the name, for messages.
+/// Checks a host name or IP address for which a certificate is requested. Wildcards are rejected, because an authority
+/// cannot verify them by HTTP. A leading dot means the name itself and its `www`. `source` is the option or the part of
+/// a line that contains the name, for messages.
 pub(super) fn domain(source: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {source} \"{value}\" {why}"));
     if value.starts_with('*') {
@@ -135,7 +135,8 @@ pub(super) fn authority(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks an argument of `listen`. Only the address is checked here; the words after it are checked with the directive.
+/// Checks an argument of `listen`: its address must have exactly one port, or be a Unix socket. The words after the
+/// address are checked later, with the directive.
 pub(super) fn listen(option: &str, value: &str) -> Result<(), String> {
     let refuse = |why: &str| Err(format!("wordpress: {option} \"{value}\": {why}; {ADDRESSES}"));
     let address = value.split(' ').next().unwrap_or_default();

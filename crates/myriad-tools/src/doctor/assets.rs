@@ -1,19 +1,20 @@
 //! Assets that a page loads, and detection of minified files.
 
-/// Maximum number of assets (style sheets and scripts, or pictures) that are listed of a page.
+/// Maximum length of each list of [`LinkedAssets`]; further paths are ignored.
 const MOST: usize = 200;
 
 /// Paths (from the root) of the assets that a page loads from its own site.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct LinkedAssets {
-    /// Paths of style sheets and scripts, at most 200.
+    /// Distinct paths of style sheets and scripts, at most 200.
     pub assets: Vec<String>,
-    /// Paths of pictures (`img`), at most 200.
+    /// Distinct paths of pictures (`img`), at most 200.
     pub pictures: Vec<String>,
 }
 
-/// Returns the paths of style sheets, scripts and pictures in the HTML of a page, of the page's own site only: at most
-/// `MOST` style sheets and scripts, and at most `MOST` pictures. `authority` is the host of the site, with its port.
+/// Returns the paths of style sheets, scripts and pictures in the HTML of a page, without duplicates: at most `MOST`
+/// style sheets and scripts, and at most `MOST` pictures. Only URLs of the page's own site are included; `authority` is
+/// the host of the site, with its port.
 pub fn linked_assets(html: &str, authority: &str) -> LinkedAssets {
     let mut linked = LinkedAssets::default();
     let mut rest = html;
@@ -54,9 +55,9 @@ fn value<'t>(tag: &'t str, name: &str) -> Option<&'t str> {
     }
 }
 
-/// Returns the path of a URL on the same site; `None` for URLs that the doctor does not request: those of other sites,
-/// relative paths without a leading slash, and paths with spaces, control characters or bytes that are not ASCII, or
-/// with 2048 bytes or more.
+/// Returns the path and query string of a URL of the site `authority`, by http or https. Returns `None` for URLs that
+/// the doctor does not request: those of other sites, relative paths without a leading slash, and paths with spaces,
+/// control characters or bytes that are not ASCII, or with 2048 bytes or more.
 fn own_path(url: &str, authority: &str) -> Option<String> {
     let url = url.trim().replace("&amp;", "&").replace("&#038;", "&");
     let without_scheme = url.strip_prefix("https:").or_else(|| url.strip_prefix("http:")).unwrap_or(&url);
@@ -67,8 +68,8 @@ fn own_path(url: &str, authority: &str) -> Option<String> {
     (path.len() < 2048 && path.bytes().all(|byte| byte.is_ascii_graphic())).then(|| path.to_owned())
 }
 
-/// Returns whether a style sheet or script appears to be minified: it has few line breaks or little indentation. A text
-/// below 4 KB counts as minified.
+/// Returns whether a style sheet or script appears to be minified: its lines have more than 120 bytes on average, or
+/// less than a fifth of them is indented. A text below 4 KB always counts as minified.
 #[must_use]
 pub fn is_minified(text: &[u8]) -> bool {
     const SMALL: usize = 4096;

@@ -19,7 +19,7 @@ pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns the error that WordPress reported if it concerns the database, otherwise `None`.
+/// Returns the error of the request for the facts about WordPress if its text contains `database`, otherwise `None`.
 pub(crate) fn database_error(facts: &StackFacts) -> Option<&str> {
     facts.wordpress.as_ref().err().map(String::as_str).filter(|why| why.contains("database"))
 }

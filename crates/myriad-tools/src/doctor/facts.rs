@@ -10,7 +10,7 @@ pub struct StackFacts {
     pub now_s: u64,
     /// Memory of the machine, in bytes.
     pub memory: Observation<u64>,
-    /// Limit of open files of the Myriad worker process; [`u64::MAX`] if unlimited.
+    /// Soft limit of open files of the Myriad worker process; [`u64::MAX`] if unlimited.
     pub descriptors: Observation<u64>,
     /// Value of `net.core.somaxconn`.
     pub backlog: Observation<u64>,
@@ -22,7 +22,7 @@ pub struct StackFacts {
     /// Reason why php-fpm does not respond at its address; `None` if it does, or if the address is unknown or not
     /// accessible to this user.
     pub php_down: Option<String>,
-    /// PHP as run by php-fpm.
+    /// Version, OPcache state, upload sizes and memory limit of the PHP that php-fpm runs.
     pub php: Observation<PhpFacts>,
     /// Status of the php-fpm pool.
     pub pool: Observation<FpmPoolStatus>,
@@ -47,8 +47,9 @@ pub struct StackFacts {
     pub changes: Observation<Vec<PageChange>>,
     /// Sources of the cookies that pages set; empty if the folder of the site is unknown.
     pub cookies: Vec<CookieSource>,
-    /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`); empty
-    /// if the folder of the site is unknown, or if no second response has `MISS`, `EXPIRED` or `BYPASS` in `X-Cache`.
+    /// Plugins that contain strings which prevent caching (`DONOTCACHEPAGE`, `nocache_headers`, `session_start`). Empty
+    /// if the folder of the site is unknown, or if the second response of every page has another `X-Cache` than `MISS`,
+    /// `EXPIRED` or `BYPASS`.
     pub uncaching: Vec<String>,
     /// URL paths of files that a `.htaccess` denies but the server sends. One file per folder is tested, and at most
     /// 20.
@@ -56,7 +57,8 @@ pub struct StackFacts {
     /// Rules of `.htaccess` files that Myriad does not apply as written, at most 100, each with its file and the
     /// reason.
     pub htaccess_remarks: Observation<Vec<String>>,
-    /// Response for the home page to a request as forwarded by a proxy that terminates TLS.
+    /// Response to a request for the home page with `X-Forwarded-Proto: https`, as a proxy that terminates TLS sends
+    /// it.
     pub https_proxy_visit: Observation<PageVisit>,
     /// Senders of `X-Forwarded-For` that Myriad does not trust.
     pub senders: Observation<UntrustedSenders>,
@@ -73,7 +75,7 @@ pub struct SwapUsage {
     pub used: u64,
 }
 
-/// PHP as run by php-fpm.
+/// Version and settings of the PHP that php-fpm runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PhpFacts {
     /// Version of PHP, such as `8.2.36`.
@@ -128,7 +130,7 @@ pub struct FpmPoolStatus {
 pub struct FpmChildren {
     /// Unshared memory of the largest child, in bytes.
     pub largest: u64,
-    /// Number of running children whose memory could be read.
+    /// Number of running children that could be measured, at least 1.
     pub count: u32,
 }
 
@@ -151,7 +153,7 @@ pub struct WordPressFacts {
     pub nonce_life_s: u64,
     /// Number of database queries that WordPress needs until it is loaded.
     pub queries: u64,
-    /// Total size of autoloaded options, in bytes: each request loads them.
+    /// Total size, in bytes, of the autoloaded options of WordPress, which each request loads.
     pub autoload: u64,
     /// Number of slow queries since the database started.
     pub slow_queries: u64,
@@ -161,8 +163,8 @@ pub struct WordPressFacts {
     pub used_connections: u64,
     /// Limit of concurrent database connections.
     pub most_connections: u64,
-    /// Places in the site's code whose output depends on the visitor, each with the difference that it causes. Because
-    /// of them, known visitors (such as logged-in users) get pages from PHP, not from the cache.
+    /// Places in the site's code with output that depends on the visitor, each with a description of the difference.
+    /// Because of these places, known visitors (such as logged-in users) get pages from PHP, not from the cache.
     pub differing: Vec<String>,
     /// True if `WP_DEBUG` and `WP_DEBUG_DISPLAY` are on.
     pub shows_errors: bool,
@@ -221,10 +223,10 @@ pub struct CheckedPage {
     pub kind: &'static str,
     /// URL of the page; that of the home page if no page of this kind was found.
     pub url: String,
-    /// First and second response; the second one should come from the cache.
+    /// Responses to two successive requests for the page; the second response should come from the cache.
     pub visits: Observation<(PageVisit, PageVisit)>,
-    /// Response that cannot have come from the cache, requested with a unique argument. `None` for pages other than the
-    /// home page, if there was no response, or if `X-Cache` is `HIT`.
+    /// Response to a request with a unique argument, which cannot come from the cache. `None` for pages other than the
+    /// home page, if there was no response, or if `X-Cache` is `HIT` nevertheless.
     pub uncached: Option<PageVisit>,
 }
 
@@ -257,8 +259,8 @@ pub struct StoredPageStats {
     pub longest_s: u64,
     /// Number of requests answered from the cache (fresh or stale) since the start of Myriad's worker process.
     pub hits: u64,
-    /// Number of requests to the cache since the start of Myriad's worker process, without those that a rule excluded
-    /// from it (`BYPASS`).
+    /// Number of cache lookups for requests since the start of Myriad's worker process. Requests that a rule excluded
+    /// from the cache (`BYPASS`) are not counted.
     pub requests: u64,
 }
 
@@ -276,9 +278,10 @@ pub struct UntrustedSenders {
 pub struct CookieSource {
     /// Name of the cookie.
     pub cookie: String,
-    /// Plugins and themes (such as `plugins/shop`) whose files contain the name, or start the session that the cookie
-    /// belongs to.
+    /// Plugins and themes (such as `plugins/shop`) with files that contain the name, or start the PHP session to which
+    /// the cookie belongs.
     pub places: Vec<String>,
-    /// Plugins and themes that set cookies, if `places` is empty: one of them may compose the name at run time.
+    /// Plugins and themes that set any cookie, listed only if `places` is empty: they may compose the name of this
+    /// cookie at run time.
     pub setters: Vec<String>,
 }

@@ -7,7 +7,8 @@ use crate::doctor::finding::{CheckReport, DoctorFinding};
 const MANY: usize = 30;
 /// Minimum recommended lifetime of an asset in browser caches, in seconds.
 const MIN_CACHE_LIFETIME_S: u64 = 3600;
-/// Length of a file in bytes below which compression has little effect, so that its absence is not reported.
+/// Length of a file, in bytes, from which the doctor reports missing compression; it has little effect on shorter
+/// files.
 const SMALL: u64 = 1024;
 /// Maximum number of file names that a finding lists.
 const SHOWN: usize = 4;
@@ -87,7 +88,7 @@ fn denied(exposed: &Observation<Vec<String>>, report: CheckReport<'_>) {
     }
 }
 
-/// Checks that the rules of `.htaccess` files are applied as written. Each rule that is not applied so gives a finding.
+/// Reports one warning for each rule of a `.htaccess` file that Myriad does not apply as written.
 fn htaccess(remarks: &Observation<Vec<String>>, list: &mut Vec<DoctorFinding>) {
     const CHECK: &str = "htaccess-rules";
     match remarks.as_deref() {

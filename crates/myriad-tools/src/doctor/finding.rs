@@ -26,7 +26,7 @@ impl Severity {
     }
 }
 
-/// Result of one of the doctor's checks.
+/// Result of a single check of `myriad doctor`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DoctorFinding {
     /// Name of the check for programs that read the report, such as `opcache-off`.

@@ -3,8 +3,8 @@
 use crate::doctor::facts::StackFacts;
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Recommended minimum limit of open files for Myriad: a request uses one for the connection, and one for a file or an
-/// origin connection.
+/// Recommended minimum limit of open files for Myriad. A request needs two: its connection, and a file or a connection
+/// to an origin.
 const DESCRIPTORS: u64 = 8192;
 /// Recommended minimum of the kernel setting `net.core.somaxconn` (queue of connections not yet accepted).
 const BACKLOG: u64 = 1024;

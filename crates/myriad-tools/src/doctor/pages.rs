@@ -4,10 +4,12 @@ use crate::doctor::availability::is_down;
 use crate::doctor::facts::{CheckedPage, CookieSource, PageChange, PageVisit, StackFacts};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Time to the first byte of a stored page, requested on the same machine, above which it is slow, in milliseconds.
+/// Time to the first byte in milliseconds above which the doctor reports a stored page, requested on the same machine,
+/// as slow.
 const SLOW_HIT_MS: u64 = 50;
 const SLOW_MISS_MS: u64 = 1000;
-/// Length of a page in bytes below which compression has little effect, so that its absence is not reported.
+/// Length of a page, in bytes, from which the doctor reports missing compression; it has little effect on shorter
+/// pages.
 const SMALL: u64 = 1024;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {

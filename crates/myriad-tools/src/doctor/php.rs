@@ -65,8 +65,8 @@ fn opcache(php: &PhpFacts, list: &mut Vec<DoctorFinding>) {
     }
 }
 
-/// Returns the first reason why OPcache is full: it has restarted, or its memory, its table of files or its memory for
-/// strings is nearly exhausted. `None` if it is not full.
+/// Returns the first reason why OPcache is full: it has restarted because it was full, or less than 5 % of its memory,
+/// 5 % of its table of files, or 2 % of its memory for strings are free. `None` if it is not full.
 fn fullness(opcache: &OpcacheState) -> Option<String> {
     let all = opcache.used + opcache.free;
     if opcache.restarts > 0 {
@@ -142,7 +142,8 @@ fn many_children(facts: &StackFacts, report: CheckReport<'_>) {
     }
 }
 
-/// Checks that the maximum number of concurrent requests that Myriad sends to php-fpm is the number of its children.
+/// Compares the maximum number of concurrent requests that Myriad sends to php-fpm with `pm.max_children`; reports a
+/// warning if they differ.
 fn assumed_children(facts: &StackFacts, report: CheckReport<'_>) {
     let (assumed, children) = match (&facts.assumed_children, &facts.most_children) {
         (Ok(Some(assumed)), Ok(children)) => (*assumed, *children),

@@ -19,7 +19,7 @@ const PAGE_CACHES: [(&str, &str); 14] = [
     ("hyper-cache", "Hyper Cache"),
 ];
 
-/// Returns the display names of the plugins among `plugins` (folders) that have a page cache.
+/// Returns the display names of the page cache plugins among `plugins`, which contains names of plugin folders.
 pub(crate) fn page_caches(plugins: &[String]) -> Vec<&'static str> {
     let known = PAGE_CACHES.iter().filter(|(folder, _)| plugins.iter().any(|plugin| plugin == folder));
     known.map(|(_, name)| *name).collect()

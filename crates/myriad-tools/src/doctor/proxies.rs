@@ -3,7 +3,7 @@
 use crate::doctor::facts::{StackFacts, UntrustedSenders};
 use crate::doctor::finding::{CheckReport, DoctorFinding};
 
-/// Minimum number of requests with `X-Forwarded-For` from a sender for it to be considered a proxy.
+/// Minimum number of requests with `X-Forwarded-For` by which the doctor considers their sender a proxy.
 const FEWEST: u64 = 3;
 
 pub(crate) fn check(facts: &StackFacts, list: &mut Vec<DoctorFinding>) {

@@ -30,7 +30,7 @@ const MARIADB: [((u32, u32), SupportEnd); 9] = [
 const MYSQL: [((u32, u32), SupportEnd); 4] =
     [((5, 6), (2021, 2, 5)), ((5, 7), (2023, 10, 21)), ((8, 0), (2026, 4, 30)), ((8, 4), (2032, 4, 30))];
 
-/// Programs (such as PHP and databases) whose support dates are known.
+/// Programs with known end-of-support dates.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Program {
     Php,
@@ -63,7 +63,8 @@ pub(crate) fn support(program: Program, version: &str, now_s: u64) -> SupportSta
     if now_s > seconds(*year, *month, *day) { SupportStatus::Ended(date) } else { SupportStatus::Until(date) }
 }
 
-/// Parses the major and minor version at the start of a text; `None` if there is none.
+/// Parses the major and minor version at the start of a text such as `8.2.36`; `None` if it does not start with two
+/// numbers.
 pub(crate) fn parse(version: &str) -> Option<(u32, u32)> {
     let mut numbers = version.split(|c: char| !c.is_ascii_digit()).map(str::parse::<u32>);
     Some((numbers.next()?.ok()?, numbers.next()?.ok()?))

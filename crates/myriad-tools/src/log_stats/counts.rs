@@ -14,14 +14,14 @@ use crate::log_stats::top_counter::TopCounter;
 const MOST: usize = 16_384;
 /// Maximum number of user agents that are stored per client address.
 const AGENTS: usize = 3;
-/// Maximum number of hours with separate counts: two years. Requests of further hours are only counted in total.
+/// Maximum number of hours with separate counts: two years. Requests of further hours are not counted by hour.
 const MOST_HOURS: usize = 24 * 731;
 
 /// Number of requests by status class: without a status or below 100, then 1xx to 4xx, then 500 and above.
 pub(crate) type StatusClasses = [u64; 6];
 
-/// Counts of the requests for a page since it was last added to [`Tally::pages`], whose weights are the total numbers
-/// of requests.
+/// Counts of the requests for a page since it was last added to [`Tally::pages`]. The counter drops rare pages, so that
+/// these counts can be lower than the totals, which are the weights in the counter.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PageCounts {
     pub(crate) requests: u64,
@@ -43,9 +43,10 @@ pub(crate) struct AddressCounts {
     pub(crate) errors: u64,
     minute: u64,
     of_minute: u64,
-    /// Maximum number of requests of the address within a clock minute, counted in the order of the log lines.
+    /// Maximum number of requests of the address in one clock minute. The count restarts when the minute of a log line
+    /// differs from that of the previous line, so that it is too low for unsorted lines.
     pub(crate) peak: u64,
-    /// Most frequent user agents of the address, with approximate counts ([`Self::agent`]).
+    /// Most frequent user agents of the address, at most [`AGENTS`], with approximate counts ([`Self::agent`]).
     pub(crate) agents: Vec<(Box<[u8]>, u64)>,
 }
 
@@ -180,8 +181,9 @@ impl Tally {
         of.agent(&visit.agent);
     }
 
-    /// Counts a line of the error log for its level and for the group of similar messages. A line that represents repeated
-    /// messages counts once for each of them. Stores the message as the latest example of the group.
+    /// Counts a line of the error log in total and for the group of similar messages of its level. A line that
+    /// represents repeated messages counts once for each of them. Stores the message as the latest example of the
+    /// group.
     pub fn fault(&mut self, fault: &ErrorLogLine<'_>) {
         self.fault_lines = self.fault_lines.saturating_add(fault.count);
         self.time(fault.time_s);
@@ -199,8 +201,8 @@ impl Tally {
 }
 
 impl AddressCounts {
-    /// Counts a user agent of the address, by the algorithm of Misra and Gries: if the list is full and does not
-    /// contain the agent, all counts are decremented.
+    /// Counts a user agent of the address, cut to 160 bytes, by the algorithm of Misra and Gries: if the list is full
+    /// and does not contain the agent, all counts are decremented, and agents with count 0 are removed.
     fn agent(&mut self, agent: &[u8]) {
         let agent = &agent[..agent.len().min(160)];
         if let Some((_, count)) = self.agents.iter_mut().find(|(known, _)| **known == *agent) {
@@ -213,7 +215,7 @@ impl AddressCounts {
         }
     }
 
-    /// Returns the most frequent user agent of the address; empty if there is none.
+    /// Returns the user agent of the address with the highest approximate count; empty if there is none.
     pub(crate) fn main_agent(&self) -> &[u8] {
         self.agents.iter().max_by_key(|(_, count)| *count).map_or(b"", |(agent, _)| agent)
     }
@@ -228,7 +230,7 @@ fn network(address: &[u8]) -> Option<Vec<u8>> {
     Some(format!("{}/64", std::net::Ipv6Addr::from(network)).into_bytes())
 }
 
-/// Replaces `into` by the first `most` bytes of `text`, cut at a character boundary.
+/// Replaces `into` by the first `most` bytes of `text`, or fewer, to cut at a character boundary.
 fn cut(text: &str, most: usize, into: &mut String) {
     into.clear();
     into.push_str(&text[..text.floor_char_boundary(most)]);

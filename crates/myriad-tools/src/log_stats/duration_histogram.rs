@@ -4,7 +4,8 @@
 /// Number of buckets of the histogram. The last one contains all durations from some seven hours (1.5 * 2^34
 /// microseconds) on.
 const BUCKETS: usize = 4 * 25;
-/// Binary logarithm of the duration in microseconds below which all durations share the first bucket.
+/// Binary logarithm of the duration in microseconds below which all durations share the first bucket: 2^10 µs, about 1
+/// ms.
 const SHORTEST: u32 = 10;
 
 /// Histogram of request durations in microseconds.
@@ -36,7 +37,7 @@ impl DurationHistogram {
     }
 
     /// Returns the duration in microseconds that a fraction `q` (0 to 1) of all durations does not exceed, rounded up
-    /// to the bound of its bucket; 0 if there are no durations.
+    /// to the bound of its bucket, but at most the longest duration; 0 if there are no durations.
     pub(crate) fn quantile_us(&self, q: f64) -> u64 {
         let wanted = ((self.count as f64 * q).ceil() as u64).max(1);
         let mut seen = 0;

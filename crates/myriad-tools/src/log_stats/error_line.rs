@@ -9,9 +9,9 @@ use crate::log_stats::time;
 /// Parsed line of an error log.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErrorLogLine<'a> {
-    /// Time of the line, in seconds since the epoch; `None` if unknown.
+    /// Time of the line, in seconds since the Unix epoch; `None` if a JSON line has an invalid time.
     pub time_s: Option<u64>,
-    /// Level: `error`, `crit` and so on.
+    /// Level such as `error` or `crit`.
     pub level: Cow<'a, str>,
     /// Message, without the description of the request that follows it.
     pub message: Cow<'a, str>,
@@ -83,8 +83,9 @@ fn read_json(line: &str) -> Option<ErrorLogLine<'_>> {
     Some(ErrorLogLine { time_s, level, message, client, count: repeated.unwrap_or(1) })
 }
 
-/// Appends the group of a message to `out`: numbers are replaced by `N` and quoted texts by `"…"`, except error numbers
-/// of the system and numbers that follow a letter.
+/// Appends the group of a message to `out`: the message with each quoted text replaced by `"…"`, and each number by
+/// `N`. Error numbers of the system, as in `(111: Connection refused)`, and numbers that follow a letter, as in
+/// `HTTP2`, remain.
 pub(crate) fn group(message: &str, out: &mut String) {
     let mut is_quoted = false;
     for part in message.split('"') {

@@ -7,8 +7,9 @@ use serde::de::{Deserialize, Deserializer, IgnoredAny, MapAccess, SeqAccess, Vis
 
 use crate::log_stats::logged_request::{LogField, LoggedRequest};
 
-/// Parses a JSON object, of which the members with usual names of an access log are stored; `None` for other lines.
-/// Durations are expected in seconds.
+/// Parses an access log line that is a JSON object; `None` for other lines. Uses the members with names that are usual
+/// in access logs, such as `status`; ignores others, and values that are neither strings nor numbers. Durations are
+/// expected in seconds.
 pub fn read_object(line: &str) -> Option<LoggedRequest<'_>> {
     serde_json::from_str::<Members<'_>>(line).ok().map(|members| members.0)
 }

@@ -23,15 +23,16 @@ pub struct LogLayout {
 #[derive(Clone, Debug)]
 struct LayoutPart {
     field: LogField,
-    /// True if the value may be a list with separators, for several peers: `a, b : c`.
+    /// True if the value may be a list with separators, for several upstream servers: `a, b : c`.
     is_list: bool,
-    /// Text between this value and the next; empty if nothing follows this value.
+    /// Text of the format after this variable, up to the next variable; empty if this variable is the last text of the
+    /// format.
     text_after: Finder<'static>,
 }
 
 impl LogLayout {
-    /// Compiles the text of a `log_format`; `is_json` is true for `escape=json`. Returns `None` if it has no variables
-    /// or two adjacent ones, because lines cannot be parsed then.
+    /// Compiles the text of a `log_format`; `is_json` is true for `escape=json`. Returns `None` if the text has no
+    /// variables, or two adjacent ones: then lines cannot be parsed.
     pub fn of(text: &str, is_json: bool) -> Option<Self> {
         let mut layout = Self { begin: Vec::new(), parts: Vec::new(), is_json, has: Vec::new() };
         let mut pieces = text.split('$');
@@ -58,7 +59,7 @@ impl LogLayout {
         (!layout.parts.is_empty()).then_some(layout)
     }
 
-    /// Returns nginx's `combined` format. It also parses lines of formats that only append to it.
+    /// Returns nginx's `combined` format. It also parses lines of formats that append further values to it.
     pub fn combined() -> Self {
         // The text is known to be valid, so the fallback is never used.
         Self::of(COMBINED, false).unwrap_or(Self {

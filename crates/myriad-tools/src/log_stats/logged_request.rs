@@ -11,18 +11,18 @@ use crate::log_stats::time;
 pub struct LoggedRequest<'a> {
     /// Time at which the request was finished, in seconds since the epoch.
     pub time_s: Option<u64>,
-    /// Address of the client.
+    /// Address of the client, as text; empty if the line does not contain it.
     pub address: Cow<'a, [u8]>,
-    /// Requested host.
+    /// Requested host; empty if the line does not contain it.
     pub host: Cow<'a, [u8]>,
-    /// Path and query; only the rewritten path if the format has `$uri` but neither `$request_uri` nor `$request`. If
-    /// the request line is invalid, its whole text.
+    /// Path and query; only the rewritten path if the format has `$uri` but neither `$request_uri` nor `$request`. The
+    /// whole request line if it contains no space.
     pub uri: Cow<'a, [u8]>,
     /// HTTP status of the response.
     pub status: Option<u16>,
     /// Number of bytes sent to the client.
     pub bytes: u64,
-    /// Value of `User-Agent`.
+    /// Value of the request header `User-Agent`; empty if the line does not contain it.
     pub agent: Cow<'a, [u8]>,
     /// Duration of the request, in microseconds.
     pub took_us: Option<u64>,
@@ -102,7 +102,8 @@ impl<'a> LoggedRequest<'a> {
     }
 }
 
-/// Returns the target in a request line such as `GET /x HTTP/1.1`; the whole text if it has another form.
+/// Returns the target in a request line such as `GET /x HTTP/1.1`: the text between the first and the last space.
+/// Returns the text after the space if there is only one, and the whole text if there is none.
 fn target(line: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     let Some(start) = memchr::memchr(b' ', &line).map(|at| at + 1) else { return line };
     let end = memchr::memrchr(b' ', &line).filter(|end| *end > start).unwrap_or(line.len());
@@ -112,7 +113,8 @@ fn target(line: Cow<'_, [u8]>) -> Cow<'_, [u8]> {
     }
 }
 
-/// Parses a duration in seconds such as `1.234`. Returns microseconds; `None` if it is invalid or above a year.
+/// Parses a duration in seconds such as `1.234`. Returns microseconds; `None` if it is invalid, negative or above 365
+/// days.
 fn micros(text: &[u8]) -> Option<u64> {
     let seconds: f64 = decimal_fraction(text)?;
     (0.0..=31_536_000.0).contains(&seconds).then_some((seconds * 1e6).round() as u64)

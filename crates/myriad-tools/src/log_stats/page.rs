@@ -1,7 +1,7 @@
 //! Name under which requests for a page are counted.
 
-/// Appends the name under which a page is counted: host, path, and names of the first eight query arguments: `/?s=one`
-/// and `/?s=two` are both counted as `/?s=…`.
+/// Appends to `out` the name under which a page is counted: host (if known), path, and names of the first eight query
+/// arguments: `/?s=one` and `/?s=two` are both counted as `/?s=…`. An argument without `=` is appended unchanged.
 pub(crate) fn name(host: &[u8], uri: &[u8], out: &mut Vec<u8>) {
     if !host.is_empty() && host != b"-" && uri.starts_with(b"/") {
         out.extend_from_slice(host);

@@ -18,11 +18,11 @@ use table::{Align, ReportTable};
 /// Section of a report about log files.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReportSection {
-    /// Number of requests, durations, share of cache hits.
+    /// Number of requests and bytes, statuses, share of cache hits, durations, and number of error log lines.
     Summary,
     /// Requests by status class (2xx, 4xx, ...) and hour.
     Hours,
-    /// Most requested pages.
+    /// Table of the most requested pages.
     Pages,
     /// Pages with the longest total time.
     Slow,
@@ -40,8 +40,8 @@ impl ReportSection {
         [Self::Summary, Self::Hours, Self::Pages, Self::Slow, Self::Missed, Self::Floods, Self::Errors];
 }
 
-/// Renders these sections of a report. Sections without data are omitted, or contain the name of the variable that the
-/// log lacks.
+/// Renders the given sections of a report. Omits sections without data; if the log format lacks a variable that a
+/// section needs, the section contains its name.
 pub fn render(report: &LogReport, questions: &[ReportSection], style: &Style) -> String {
     let mut out = String::new();
     for question in questions {
@@ -62,7 +62,8 @@ pub fn render(report: &LogReport, questions: &[ReportSection], style: &Style) ->
     out
 }
 
-/// Joins parts, wrapped at the width of the terminal. Lines after the first are indented.
+/// Joins the parts that are not empty with two spaces, wrapped at the width of the terminal, with a line break at the
+/// end. Lines after the first are indented.
 fn wrapped(style: &Style, parts: &[String]) -> String {
     let (mut out, mut column) = (String::new(), 0);
     for part in parts.iter().filter(|part| !part.is_empty()) {

@@ -23,19 +23,20 @@ pub struct LogReport {
     pub unread: u64,
     /// Requests by class of status.
     pub statuses: StatusCounts,
-    /// Requests by `$upstream_cache_status`; `None` if the logs do not contain it.
+    /// Number of requests by `$upstream_cache_status`, the last for all other values; `None` if the logs do not contain
+    /// it.
     pub cache: Option<Vec<(&'static str, u64)>>,
     /// Durations of requests; `None` if the logs do not contain them.
     pub times: Option<DurationStats>,
     /// Requests by hour, in ascending order: only hours with requests, and at most 17,544 (two years).
     pub hours: Vec<HourCounts>,
-    /// Most requested pages.
+    /// Most requested pages, in descending order.
     pub pages: Vec<ReportedPage>,
-    /// Pages with the longest total time.
+    /// Pages with the longest total time of their requests, in descending order.
     pub slow: Vec<SlowPage>,
-    /// Pages with the most cache misses.
+    /// Pages with the most cache misses, in descending order.
     pub missed: Vec<MissedPage>,
-    /// Client addresses with the most requests.
+    /// Client addresses with the most requests, in descending order.
     pub floods: Vec<BusyAddress>,
     /// Number of errors in error logs; a repeated line counts as often as it was repeated.
     pub error_lines: u64,
@@ -82,7 +83,7 @@ pub struct DurationStats {
     pub p95_ms: f64,
     /// 99th percentile of the durations, rounded up by at most a quarter.
     pub p99_ms: f64,
-    /// Longest duration.
+    /// Longest duration of a request, exact.
     pub max_ms: f64,
 }
 
@@ -99,7 +100,7 @@ impl DurationStats {
     }
 }
 
-/// Requests in an hour.
+/// Number of requests in one hour, by class of status.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct HourCounts {
     /// Start of the hour, in seconds since the Unix epoch.
@@ -113,7 +114,7 @@ pub struct HourCounts {
 pub struct ReportedPage {
     /// Host, path and the names of the query arguments.
     pub page: String,
-    /// Number of requests.
+    /// Number of requests for the page; at most `over` too high.
     pub requests: u64,
     /// Amount by which `requests` may at most be too high.
     pub over: u64,
@@ -158,7 +159,7 @@ pub struct MissedPage {
 pub struct BusyAddress {
     /// IPv4 address, or /64 network of IPv6.
     pub address: String,
-    /// Number of requests.
+    /// Number of requests of the address or network; at most `over` too high.
     pub requests: u64,
     /// Amount by which `requests` may at most be too high.
     pub over: u64,
@@ -181,11 +182,11 @@ pub struct ErrorGroup {
     pub level: String,
     /// Common text of the messages: numbers are replaced by `N`, quoted texts by `"…"`.
     pub message: String,
-    /// Number of occurrences.
+    /// Number of occurrences of the errors in the group; at most `over` too high.
     pub count: u64,
     /// Amount by which `count` may at most be too high.
     pub over: u64,
-    /// Time of the first counted occurrence, in seconds since the Unix epoch; `None` if none has a time.
+    /// Time of the first occurrence that was read, in seconds since the Unix epoch; `None` if no occurrence has a time.
     pub first_s: Option<u64>,
     /// Time of the last occurrence of the error, in seconds since the Unix epoch; `None` if no occurrence has a time.
     pub last_s: Option<u64>,
@@ -198,7 +199,8 @@ pub struct ErrorGroup {
 }
 
 impl LogReport {
-    /// Creates the report of counted log lines. Each list of the report has at most `most` entries.
+    /// Creates the report of counted log lines. The lists of pages, addresses and errors have at most `most` entries
+    /// each.
     pub fn of(tally: &Tally, most: usize) -> Self {
         let hour = |(hour, classes): (&u64, &_)| HourCounts {
             begin_s: hour * 3600,

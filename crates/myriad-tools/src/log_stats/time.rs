@@ -90,7 +90,7 @@ fn day_of(text: &str) -> Option<u64> {
     seconds((parts.next()??, parts.next()??, parts.next()??), (0, 0, 0))
 }
 
-/// Parses `17:06:09` to hour, minute and second; `None` for other texts.
+/// Parses `17:06:09` to hour, minute and second (up to 60, for leap seconds); `None` for other texts.
 fn clock(text: &[u8]) -> Option<(u64, u64, u64)> {
     if text.len() != 8 || text[2] != b':' || text[5] != b':' {
         return None;

@@ -7,9 +7,9 @@ const LONGEST_KEY: usize = 256;
 
 /// Counter of the most frequent keys (Space-Saving, of Metwally, Agrawal and El Abbadi 2005).
 ///
-/// The counts are exact up to `most` different keys. When the table is full, the half with the lower weights is
-/// dropped. A key that is added later may be one of those, so its weight starts at an upper bound of the dropped
-/// weights, which is also stored as its maximum error `over`.
+/// The counts are exact up to `most` different keys. When the table is full, the half of the keys with the lower
+/// weights is dropped. A key that is added later may have been dropped before, so its weight starts at an upper bound
+/// of the dropped weights, which is also stored as its maximum error `over`.
 #[derive(Debug)]
 pub(crate) struct TopCounter<T> {
     most: usize,

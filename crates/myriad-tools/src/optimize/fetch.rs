@@ -16,11 +16,12 @@ use super::response::{resource, too_long};
 
 /// Maximum number of resources that are requested.
 const RESOURCES: usize = 300;
-/// Maximum length of a body in bytes, both as received and after decoding.
+/// Length of a received body in bytes from which it is rejected, and maximum length of a decoded body.
 const LARGEST: usize = 8 << 20;
-/// Total length of all bodies in bytes, as received and after decoding, above which no further URL is requested.
+/// Total length of all bodies in bytes, counted as received and again as decoded, above which no further URL is
+/// requested.
 const ALL: usize = 128 << 20;
-/// Maximum time for all requests; the last one may take longer.
+/// Time since the first request after which no further request is sent; a request in progress may take longer.
 const TIME: Duration = Duration::from_mins(2);
 /// Maximum number of redirects of the page, and of each resource.
 const REDIRECTS: u32 = 5;
@@ -78,8 +79,7 @@ pub(super) fn page_and_resources(options: &AuditOptions) -> Result<FetchedPage, 
     Ok(FetchedPage { page, resources, failures })
 }
 
-/// Returns the URLs of resources that a page names and that belong to its own origin; empty if its HTML cannot be
-/// parsed.
+/// Returns the URLs of the resources that a page loads from its own origin; empty if its HTML cannot be parsed.
 fn named(page: &PageResource) -> VecDeque<PageUrl> {
     let limits = OptimizeLimits::default();
     let Some(Ok(tokens)) = page.text().map(|text| tokenize(text, &limits)) else { return VecDeque::new() };
@@ -88,7 +88,7 @@ fn named(page: &PageResource) -> VecDeque<PageUrl> {
     urls.filter(|url| url.is_same_origin(&page.url)).collect()
 }
 
-/// Returns the URLs of the style sheets that a style sheet imports.
+/// Returns the URLs, of any origin, that a style sheet imports; empty if the resource is not CSS or cannot be parsed.
 fn imported(sheet: &PageResource) -> Vec<PageUrl> {
     let text = sheet.text().filter(|_| sheet.media_type == "text/css");
     let Some(Ok(facts)) = text.map(|text| SheetFacts::read(text, &OptimizeLimits::default())) else {
@@ -105,9 +105,9 @@ struct Fetcher<'o> {
 }
 
 impl Fetcher<'_> {
-    /// Requests a URL and follows at most [`REDIRECTS`] redirects within its origin. Returns an error text for a
-    /// further or a foreign redirect, if there is no response or its body cannot be decoded, or if a limit of size or
-    /// time is exceeded.
+    /// Requests a URL and follows at most [`REDIRECTS`] redirects within its origin. Returns an error text if there are
+    /// more redirects or one leads to another origin, if there is no response, if its body cannot be decoded, or if a
+    /// limit of size or time is exceeded. A response with an error status is not an error.
     fn fetch(&mut self, url: &PageUrl) -> Result<PageResource, String> {
         let mut current = url.clone();
         for redirects in 0..=REDIRECTS {

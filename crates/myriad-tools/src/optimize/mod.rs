@@ -20,8 +20,8 @@ use myriad_optimize::OptimizeOptions;
 use options::OptimizeCommand;
 pub use options::USAGE;
 
-/// Runs `myriad optimize` with the arguments after its name. The exit status is 0; 1 after an error; 2 if the page is
-/// not cached.
+/// Runs `myriad optimize` with the arguments after its name. The exit status is 0; 1 after an error; 2 if `show` finds
+/// neither a cached page nor a record of an image.
 pub fn run(arguments: impl Iterator<Item = OsString>) -> ExitCode {
     tried(arguments).unwrap_or_else(|error| {
         eprintln!("myriad: optimize: {error}");

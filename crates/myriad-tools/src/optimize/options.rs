@@ -44,7 +44,7 @@ const OPTIONS: &[KnownOption] = &[("--at", true), ("--header", true), ("--all", 
 /// Command line of `myriad optimize`.
 #[derive(Debug)]
 pub(super) enum OptimizeCommand {
-    /// Grades a page.
+    /// `myriad optimize audit`: requests and grades a page.
     Audit(AuditOptions),
     /// Prints what the optimizer did with a cached page: the parsed options, and the URL or key of the page.
     Show(CommandWords, String),

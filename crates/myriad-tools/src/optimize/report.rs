@@ -105,7 +105,8 @@ impl Layout {
         self.list(out, &reasons);
     }
 
-    /// Writes the first [`LISTED`] lines of a list and the number of the others, or all lines with `--all`.
+    /// Writes the first [`LISTED`] lines of a list and the number of further lines; with `--all`, writes all lines.
+    /// Control characters are replaced by U+FFFD.
     fn list(&self, out: &mut String, lines: &[String]) {
         let shown = if self.all { lines.len() } else { LISTED };
         for line in lines.iter().take(shown) {
@@ -178,7 +179,7 @@ mod tests {
         }
     }
 
-    /// The example in the documentation is the report of this page.
+    /// Tests that the example in the documentation is the report of this page.
     #[test]
     fn report_is_that_of_the_documentation() {
         let sheet = "/* Menu */\n.menu {\n    color: #345;\n}\n".repeat(300);

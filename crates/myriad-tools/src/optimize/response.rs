@@ -60,8 +60,8 @@ pub(super) fn too_long(largest: usize) -> String {
     format!("longer than {} MB", largest >> 20)
 }
 
-/// Returns the seconds for which a browser may use the response without a request; `None` if its headers do not specify
-/// them, 0 if `Cache-Control` forbids the use or `Expires` is invalid.
+/// Returns the time in seconds for which a browser may use the response without another request. Returns `None` if the
+/// response headers specify no time, and 0 if `Cache-Control` forbids the use or `Expires` is invalid.
 fn freshness(answer: &WebAnswer, now_s: u64) -> Option<u64> {
     let control = CacheControl::parse(answer.fields.get_all(b"cache-control"));
     if control.no_store || control.no_cache {

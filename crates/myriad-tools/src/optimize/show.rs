@@ -10,8 +10,8 @@ use myriad_cli::admin::{CommandOutput, CommandWords, RunningServer, exit_code_fo
 /// Start of the error with which a server of an earlier version rejects the request for an image.
 const UNKNOWN_REQUEST: &str = "unknown variant `image`";
 
-/// Prints the copy of an image, or the optimized form of each variant of a page. The exit status is 2 if the server has no
-/// record of the URL.
+/// Prints the report about the WebP copy of an image, or about the optimized form of each cached variant of a page.
+/// Returns exit status 2 if the server knows neither such an image nor such a page.
 pub(super) fn run(words: &CommandWords, page: &str) -> Result<ExitCode, String> {
     let running = RunningServer::find(&words.server, words.socket.as_deref())?;
     if print_image(words, &running, page)? {
@@ -39,7 +39,8 @@ pub(super) fn run(words: &CommandWords, page: &str) -> Result<ExitCode, String> 
     Ok(exit_code_for(is_found))
 }
 
-/// Prints the copy of an image, or why there is none. Returns false if the server has no record of the image.
+/// Prints the reports about the WebP copy of an image, or why it has none. Returns `false` if the server has no record
+/// of the image.
 fn print_image(words: &CommandWords, running: &RunningServer, url: &str) -> Result<bool, String> {
     let images = image_reports(running, url)?;
     let mut output = CommandOutput::new();
@@ -54,7 +55,8 @@ fn print_image(words: &CommandWords, running: &RunningServer, url: &str) -> Resu
     Ok(!images.is_empty())
 }
 
-/// Returns the reports about an image; none if the server has an earlier version, which rejects the request as unknown.
+/// Returns the reports about an image; empty if the server has no record of it, or has an earlier version, which
+/// rejects the request as unknown.
 fn image_reports(running: &RunningServer, url: &str) -> Result<Vec<ImageCopyReport>, String> {
     let mut images = Vec::new();
     let request = AdminRequest::Image(ImageCopyRequest { url: url.to_owned() });
@@ -81,7 +83,7 @@ mod tests {
 
     use super::*;
 
-    /// Requests the reports about an image from a server that responds with `error`.
+    /// Returns the result of a request for the reports about an image to a server that responds with `error`.
     fn reports_after(error: &str) -> Result<Vec<ImageCopyReport>, String> {
         let path = std::env::temp_dir().join(format!("myriad-image-{}.sock", std::process::id()));
         let _ = fs::remove_file(&path);

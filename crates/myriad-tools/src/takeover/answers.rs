@@ -13,7 +13,7 @@ use myriad_conf::model::{ListenAddress, ListenConf, ServerConf, ServerName};
 
 use myriad_cli::web::{WebClient, WebTarget};
 
-/// Maximum number of checks of addresses. If a thousand servers share an address, a part of them is representative.
+/// Maximum number of checks of addresses; further addresses and servers are not checked.
 const MOST: usize = 64;
 /// Maximum time after nginx is replaced until an address must respond as before.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -75,7 +75,7 @@ fn address_check(server: &ServerConf, listen: &ListenConf, is_http: bool) -> Opt
     Some(AddressCheck::Page { at, tls: listen.ssl, host: host(server) })
 }
 
-/// Replaces a wildcard address by the loopback address.
+/// Replaces the wildcard address `0.0.0.0` or `[::]` by the loopback address of its family.
 fn loopback_for(address: SocketAddr) -> SocketAddr {
     let ip = match address.ip() {
         IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
@@ -85,8 +85,8 @@ fn loopback_for(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, address.port())
 }
 
-/// Returns a host name for requests to a server, derived from its first name that is not empty, `_`, a regex or a
-/// wildcard at the end; `localhost` without such a name.
+/// Returns a host name for requests to a server: its first exact name (except an empty one or `_`), the domain of
+/// `.example.com`, or `www.example.com` for `*.example.com`; `localhost` if it has no such name.
 fn host(server: &ServerConf) -> String {
     let name = server.names.iter().find_map(|name| match name {
         ServerName::Exact(name) if !name.is_empty() && name != "_" => Some(name.clone()),
@@ -151,8 +151,8 @@ fn connected(result: std::io::Result<()>) -> CheckResult {
 }
 
 impl CheckResult {
-    /// Returns whether the result is worse for clients: no response where there was one, or an error status of a higher
-    /// class.
+    /// Returns whether the result is worse for clients than `before`: no response where there was one, or an error
+    /// status (400 or above) of a higher class. No result is worse than no response.
     fn is_worse_than(&self, before: &Self) -> bool {
         match (self, before) {
             (_, Self::Nothing(_)) => false,

@@ -9,7 +9,7 @@ use myriad_conf::{Node, ParsedConfiguration, Span, line_and_column};
 const PLACES: usize = 3;
 
 /// Returns a line for each directive of the configuration that differs from nginx, has no effect or is not implemented,
-/// with its positions; empty if there is none.
+/// with at most [`PLACES`] positions; empty if there is no such directive.
 pub(super) fn lines(parsed: &ParsedConfiguration) -> Vec<String> {
     let mut notes: BTreeMap<&str, String> = BTreeMap::new();
     for directive in myriad_serve::registry().directives() {
@@ -39,7 +39,7 @@ pub(super) fn lines(parsed: &ParsedConfiguration) -> Vec<String> {
     found.iter().filter_map(line).collect()
 }
 
-/// Calls `visit` for every directive, including those in blocks.
+/// Calls `visit` for each of the directives `nodes` and, recursively, for each directive in their blocks.
 pub(super) fn gather<'p>(nodes: &'p [Node], visit: &mut impl FnMut(&'p Node)) {
     // The recursion is bounded: the parser limits the depth of blocks.
     for node in nodes {

@@ -163,7 +163,7 @@ fn show(options: &TakeoverOptions, nginx: &NginxInstallation, line: &MyriadComma
     println!("Without systemd:\n{}", manual_commands(nginx, line));
 }
 
-/// Returns the shell commands for a takeover without systemd, and those that restore nginx.
+/// Returns text with the shell commands for a takeover without systemd, and the shell commands that restore nginx.
 fn manual_commands(nginx: &NginxInstallation, line: &MyriadCommandLine) -> String {
     let of_nginx = |more: &str| {
         let shell = |path: &std::path::Path| unit::shell(&path.display().to_string());

@@ -108,7 +108,8 @@ impl RunningNginx {
         running
     }
 
-    /// Parses the title of an nginx master process, whose last part is the arguments of nginx, separated by spaces.
+    /// Parses the process title `nginx: master process PROGRAM ARGUMENTS`, where spaces separate the arguments. Returns
+    /// no paths for another title.
     fn from_title(line: &str) -> Self {
         let mut words = line.strip_prefix(MASTER).unwrap_or_default().split_whitespace();
         let program = words.next().map(PathBuf::from).filter(|path| path.is_absolute());
@@ -139,8 +140,8 @@ pub(super) fn masters() -> Vec<u32> {
     pids.filter(is_master).collect()
 }
 
-/// Returns whether root or the user `own` runs a process, by the text of `/proc/PID/status`. The check is necessary
-/// because any user can start a process with this title, and its program is executed.
+/// Returns whether root or the user with the ID `own` runs a process, by the text of `/proc/PID/status`. The check is
+/// necessary because any user can start a process with the title of an nginx master, and its program is executed.
 fn is_trusted(status: &str, own: u32) -> bool {
     let Some(uids) = status.lines().find_map(|line| line.strip_prefix("Uid:")) else { return false };
     // Real, effective, saved and file system user ID. The real ID of a setuid program is that of the user that started

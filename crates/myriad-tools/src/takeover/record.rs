@@ -44,13 +44,13 @@ impl TakeoverRecord {
         write(root, PLACE, &text)
     }
 
-    /// Removes the record below the folder `root` after the takeover was undone.
+    /// Removes the record of a takeover below the folder `root`; a missing record is not an error.
     pub(super) fn forget(root: &Path) -> Result<(), String> {
         remove(root, PLACE)
     }
 }
 
-/// Writes a file atomically. Missing parent folders are created.
+/// Writes a file at `place` below the folder `root` atomically. Missing parent folders are created.
 pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> {
     let written = machine_files::write(root, place, text.as_bytes(), 0o644);
     written.map_err(|error| {
@@ -58,7 +58,7 @@ pub(super) fn write(root: &Path, place: &str, text: &str) -> Result<(), String> 
     })
 }
 
-/// Removes a file. A missing file is not an error.
+/// Removes the file at `place` below the folder `root`. A missing file is not an error.
 pub(super) fn remove(root: &Path, place: &str) -> Result<(), String> {
     let removed = machine_files::remove(root, place);
     removed.map_err(|error| format!("{}: {}", below(root, place).display(), reason(&error)))

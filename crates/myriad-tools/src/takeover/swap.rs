@@ -84,7 +84,8 @@ pub(super) fn restore_nginx(root: &Path, record: &TakeoverRecord) -> Result<(), 
     Err(errors.join("\n"))
 }
 
-/// Returns the present state of the services; an error text with a remedy if a takeover is not possible.
+/// Returns the present state of both services, with empty paths of nginx. Returns an error text with a remedy if
+/// systemd is not available, one of the services is not installed, or Myriad is already running.
 pub(super) fn obstacles(nginx_unit: &str) -> Result<TakeoverRecord, String> {
     let no_systemd = |why: String| format!("systemd is not available ({why})");
     let nginx = services::query_service(nginx_unit).map_err(no_systemd)?;

@@ -13,8 +13,8 @@ use super::nginx::NginxInstallation;
 
 /// Path of the systemd drop-in by which Myriad's unit runs with nginx's configuration.
 pub(super) const PLACE: &str = "/etc/systemd/system/myriad.service.d/takeover.conf";
-/// Folders that the drop-in does not make writable for a file directly in them, because they contain more than files of
-/// the server.
+/// Folders that the drop-in does not make writable even if they directly contain a file or zone of the server, because
+/// they also contain unrelated files.
 const TOO_WIDE: [&str; 6] = ["/", "/etc", "/usr", "/home", "/root", "/boot"];
 
 /// Command line with which Myriad replaces nginx.
@@ -73,8 +73,8 @@ pub(super) fn text(line: &MyriadCommandLine, folders: &BTreeSet<PathBuf>) -> Str
     text
 }
 
-/// Returns the folders that Myriad must be able to write with this configuration: those of logs, pid file, control
-/// socket, history, zones and temporary files.
+/// Returns the folders that Myriad must be able to write with this configuration: the folders of logs, pid file,
+/// control socket, history, zones and temporary files.
 pub(super) fn folders(nginx: &NginxInstallation, parsed: &ParsedConfiguration) -> BTreeSet<PathBuf> {
     let mut folders: BTreeSet<PathBuf> = nginx.pid.parent().map(Path::to_owned).into_iter().collect();
     gather(&parsed.nodes, &mut |node| {
@@ -102,7 +102,8 @@ pub(super) fn folders(nginx: &NginxInstallation, parsed: &ParsedConfiguration) -
     folders
 }
 
-/// Quotes a word for the command line of a unit (systemd.service(5), systemd.syntax(7)).
+/// Quotes a word for the command line of a unit (systemd.service(5), systemd.syntax(7)). Control characters are
+/// removed.
 fn quoted(word: &str) -> String {
     let mut text = String::from("\"");
     for letter in word.chars() {

@@ -12,7 +12,7 @@ use super::event::TopEvent;
 use myriad_cli::admin::RunningServer;
 use myriad_cli::pidfile::reason;
 
-/// Names of the rankings of pages, in the order of the views that show them.
+/// Names of the rankings of pages that the server provides, in the order in which `myriad top` shows them.
 pub(super) const RANKINGS: [&str; 3] = ["requests", "misses", "slow"];
 
 /// Maximum length of a line of the server's reply, in bytes.
@@ -23,8 +23,9 @@ const SILENCE: Duration = Duration::from_secs(15);
 /// Interval at which rankings of pages are requested.
 const PAUSE: Duration = Duration::from_secs(2);
 
-/// Sends a request to the server and passes each line of the reply to `tell`, until `tell` returns `false` or the reply
-/// is complete.
+/// Sends the request `question` to the server and passes each line of the reply to `tell`, until `tell` returns `false`
+/// or the reply is complete. Returns an error if the connection fails, the server closes it early, sends no data for
+/// [`SILENCE`], or reports an error.
 fn query(
     running: &RunningServer,
     question: &str,

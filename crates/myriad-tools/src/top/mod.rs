@@ -53,7 +53,8 @@ fn tried(arguments: impl Iterator<Item = OsString>) -> Result<ExitCode, String> 
     watch(&running)
 }
 
-/// Prints one snapshot (`--once`): the counts of the first complete second.
+/// Prints one snapshot (`--once`), with the counts of the second live event, because the first may cover an incomplete
+/// second.
 fn once(running: &RunningServer) -> Result<(), String> {
     let mut state = TopState::default();
     for tick in feed::ticks(running, 2)? {

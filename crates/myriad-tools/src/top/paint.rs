@@ -83,7 +83,7 @@ impl TerminalPaint {
         blanks.chain(values.iter().map(column)).collect()
     }
 
-    /// Renders a bar of `width` columns, of which the fraction `part / all` is filled.
+    /// Renders a bar of `width` columns, of which the fraction `part / all` is filled; an empty bar if `all` is 0.
     pub(super) fn bar(self, part: u64, all: u64, width: usize) -> String {
         let filled = if all == 0 { 0 } else { (part as f64 * width as f64 / all as f64).round() as usize };
         let filled = filled.min(width);

@@ -52,10 +52,10 @@ fn restore(before: &Termios) {
     }
 }
 
-/// Installs a panic hook that restores the terminal, prints the panic and exits.
+/// Installs a panic hook that restores the terminal, prints the panic message and exits with status 101.
 ///
-/// Otherwise the message would disappear with the alternate screen, and after a panic of another thread the screen
-/// would stay without updates.
+/// Without the hook, the message would disappear with the alternate screen, and after a panic of another thread the
+/// screen would remain without updates.
 fn restore_before_panic(before: Termios) {
     let previous_hook = panic::take_hook();
     panic::set_hook(Box::new(move |what| {
@@ -110,8 +110,8 @@ pub(super) fn keys(events: Sender<TopEvent>) {
     });
 }
 
-/// Returns the keys in bytes that the terminal sent together. Escape sequences of special keys and unknown keys are
-/// ignored.
+/// Returns the keys in bytes that the terminal sent together. The escape key alone means [`KeyPress::Quit`]; escape
+/// sequences of special keys and unknown keys are ignored.
 fn keys_of(bytes: &[u8]) -> Vec<KeyPress> {
     match bytes {
         // The escape key alone quits, like `q`.

@@ -7,8 +7,8 @@ use myriad_admin::protocol::monitoring::{LiveTick, PurgeEvent, TickCounts, TopPa
 
 use super::event::KeyPress;
 
-/// Maximum number of live events (usually one per second) whose rates are stored: at least the number that
-/// the widest terminal shows.
+/// Maximum number of live events (usually one per second) for which rates are stored: the width of the widest supported
+/// terminal.
 const SECONDS: usize = 400;
 /// Maximum number of purges that are stored for display.
 const PURGES: usize = 100;
@@ -95,8 +95,8 @@ impl TopState {
     }
 }
 
-/// Converts the counts since the previous live event to rates per second. `miss` includes expired and revalidated
-/// pages, `hit` stale ones.
+/// Converts the counts since the previous live event to rates per second. `hit` includes stale pages (also those being
+/// updated), `miss` expired and revalidated ones.
 fn rates(tick: &LiveTick) -> TickCounts {
     let rate = |count: u64| count.saturating_mul(1000) / tick.interval_ms.max(1);
     let delta = tick.delta;

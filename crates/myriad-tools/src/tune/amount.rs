@@ -5,7 +5,8 @@ pub const MIB: u64 = 1 << 20;
 /// Number of bytes of a gibibyte.
 pub(crate) const GIB: u64 = 1 << 30;
 
-/// Formats a size in the largest unit without a remainder: `64M`, `2G`. PHP, MariaDB, MySQL and nginx accept this form.
+/// Formats a size in bytes in the largest of the units K, M and G that leaves no remainder, otherwise without a unit:
+/// `64M`, `2G`, `1000`. PHP, MariaDB, MySQL and nginx accept this form.
 pub fn text(bytes: u64) -> String {
     match bytes {
         0 => "0".to_owned(),

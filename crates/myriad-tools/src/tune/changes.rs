@@ -8,14 +8,14 @@ use crate::tune::present_settings::PresentSettings;
 /// Planned setting of a program and its present value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SettingChange {
-    /// Section of the configuration file; empty without one.
+    /// Section of the configuration file; empty outside of sections.
     pub section: String,
-    /// Name of the setting.
+    /// Name of the setting, such as `memory_limit`.
     pub name: String,
     /// Present value, and the file that sets it (`now` for a value of the running kernel). `None` if no file does, so
     /// that the default of the program applies.
     pub now: Option<(String, String)>,
-    /// Planned value.
+    /// Planned value of the setting, as written to the file.
     pub planned: String,
     /// Reason for the planned value.
     pub why: String,
@@ -28,8 +28,8 @@ impl SettingChange {
     }
 }
 
-/// Returns the settings of a planned file, with their present values. Of repeated settings of a systemd unit, only
-/// those with the last value are returned.
+/// Returns the settings of a planned file, with their present values. If a systemd unit sets a name several times, only
+/// the settings with its last value are returned.
 pub fn changes(file: &ConfigFile, present: &PresentSettings) -> Vec<SettingChange> {
     let mut seen = BTreeMap::new();
     for setting in &file.settings {

@@ -25,14 +25,15 @@ pub(crate) fn base(memory: u64, database: &DatabaseServer) -> u64 {
     own + 3 * PAGE_CACHE
 }
 
-/// Returns whether the performance schema of MySQL stays on, which takes some 230 MB.
+/// Returns whether the plan leaves MySQL's performance schema enabled, which needs some 230 MB: from 4 GB of memory on.
 fn has_performance_schema(memory: u64) -> bool {
     memory >= 4 * GIB
 }
 
-/// Returns the size of the database's buffer pool, in bytes: an eighth or (from 4 GB on) a fifth of the memory, but (if
-/// the size of the data is known) at most three times that size, or 512 MB if that is more; rounded down to a multiple
-/// of [`CHUNK`] times the number of instances, at least one [`CHUNK`]. On machines below 1.5 GB it is 64 MB.
+/// Returns the size of the database's buffer pool, in bytes: on machines below 1.5 GB of memory 64 MB, below 4 GB an
+/// eighth of the memory, otherwise a fifth. From 1.5 GB on, it is at most three times the size of the data (if known)
+/// or 512 MB, whichever is more, and rounded down to a multiple of [`CHUNK`] times the number of instances, at least
+/// one [`CHUNK`].
 pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     if memory < SMALL {
         return CHUNK / 2;
@@ -43,7 +44,8 @@ pub(crate) fn pool(memory: u64, database: &DatabaseServer) -> u64 {
     down_to(share.min(needed), step).max(CHUNK)
 }
 
-/// Returns the number of buffer pool instances: one per gigabyte, at most 8; 1 if the server does not support several.
+/// Returns the number of instances of a buffer pool of `pool` bytes: one per gigabyte, from 1 to 8; always 1 for
+/// MariaDB from 10.5 on, which does not support several.
 fn instances(pool: u64, database: &DatabaseServer) -> u32 {
     let has = if database.kind.is_mariadb() { database.version < (10, 5, 0) } else { true };
     if has && pool >= GIB { u32::try_from(pool / GIB).unwrap_or(8).min(8) } else { 1 }
@@ -60,7 +62,7 @@ pub(crate) fn temporary_table(memory: u64) -> u64 {
     }
 }
 
-/// Returns the maximum number of connections: one per PHP child, and some for cron, backups and administrators.
+/// Returns the maximum number of connections: one per PHP child, and 20 to 29 for cron, backups and administrators.
 pub(crate) fn connections(children: u32) -> u32 {
     (children + 20).next_multiple_of(10)
 }

@@ -57,14 +57,14 @@ pub struct PhpWorkerSize {
     /// Memory to plan for one worker process, in bytes: that of the largest measured one plus a fifth, the value of
     /// `--worker`, or an assumed size.
     pub bytes: u64,
-    /// Origin of the size.
+    /// Origin of `bytes`: option, measurement or assumption.
     pub source: WorkerSizeSource,
 }
 
 /// Origin of the size of a PHP worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WorkerSizeSource {
-    /// The option `--worker`.
+    /// The size was specified by the option `--worker`.
     Option,
     /// Measurement of this number of running php-fpm children, at least 1.
     Measured(u32),
@@ -82,14 +82,14 @@ impl PhpWorkerSize {
     }
 }
 
-/// Database server that is installed on the machine.
+/// Database server on the machine, or the one that `--database` specifies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DatabaseServer {
-    /// Family of the server.
+    /// Family of the server: MariaDB or MySQL.
     pub kind: DatabaseKind,
     /// Version of the server, such as `(10, 11, 6)`; the last number is 0 if unknown.
     pub version: (u32, u32, u32),
-    /// Size of the data folder in bytes; `None` if unknown.
+    /// Size of the data folder in bytes; `None` if it cannot be read or `--database` specifies the server.
     pub data: Option<u64>,
 }
 
@@ -146,12 +146,12 @@ pub struct ObjectCacheServer {
     pub command: String,
 }
 
-/// Installed Apache.
+/// Installed Apache: its processing module, and whether it runs PHP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ApacheSetup {
     /// Enabled multi-processing module.
     pub mpm: Mpm,
-    /// True if PHP runs in its processes (`mod_php`).
+    /// True if PHP runs in the processes of Apache (`mod_php`).
     pub php: bool,
 }
 

@@ -35,9 +35,9 @@ impl FileFormat {
 /// Setting of a planned file, with its reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Setting {
-    /// Section of the file; empty if the format has none.
+    /// Section of the file that contains the setting; empty outside of sections.
     pub section: String,
-    /// Name of the setting.
+    /// Name of the setting, such as `memory_limit`.
     pub name: String,
     /// Value as written in the file.
     pub value: String,
@@ -50,7 +50,7 @@ pub struct Setting {
 pub struct ConfigFile {
     /// Absolute path on the machine, without `--root`.
     pub path: String,
-    /// Format of the file.
+    /// Format in which the settings are written.
     pub format: FileFormat,
     /// Name of the program that reads the file, for messages.
     pub program: String,

@@ -15,7 +15,8 @@ const TABLES: [u32; 10] = [1979, 3907, 7963, 16229, 32531, 65407, 130_987, 262_2
 /// Maximum value of `opcache.max_accelerated_files`, the size of OPcache's table of files.
 const MOST_FILES: u32 = 1_000_000;
 
-/// Returns the sizes of OPcache (memory, strings, table, JIT) for the files of the site; the other sizes are 0.
+/// Returns the sizes of OPcache (memory, strings, table of files, JIT) for the files of the site; all further fields
+/// are 0.
 pub(crate) fn sizes(facts: &MachineFacts) -> MemorySizes {
     let files = facts.site_files.unwrap_or(ASSUMED_FILES);
     // Of a large site, most files of the back office, languages and shop are seldom or never run.
@@ -31,8 +32,8 @@ pub(crate) fn sizes(facts: &MachineFacts) -> MemorySizes {
     MemorySizes { opcache, strings, files: table, jit: jit(facts), ..MemorySizes::default() }
 }
 
-/// Returns the memory for the JIT compiler's machine code, in bytes; 0 to disable the compiler, on machines below 1900
-/// MB, before PHP 8.1 and without php-fpm.
+/// Returns the memory for the JIT compiler's machine code, in bytes; 0, which disables the compiler, on machines with
+/// less than 1900 MB of memory, with PHP before 8.1, and without php-fpm.
 fn jit(facts: &MachineFacts) -> u64 {
     let is_ripe = facts.php.as_ref().is_some_and(|php| php.version >= (8, 1));
     match facts.memory {

@@ -9,9 +9,9 @@ use crate::tune::file::FileFormat;
 pub struct PresentFile {
     /// Path of the file, for messages.
     pub path: String,
-    /// Format of the file.
+    /// Format by which the file is parsed.
     pub format: FileFormat,
-    /// Contents of the file.
+    /// Complete contents of the file.
     pub text: String,
 }
 
@@ -37,7 +37,8 @@ impl PresentSettings {
         Some((value, path))
     }
 
-    /// Sets a present value from another source, whose name for messages is `path`.
+    /// Sets a present value from a source other than a file, such as the running kernel; `path` names the source in
+    /// messages.
     pub fn put(&mut self, format: FileFormat, section: &str, name: &str, value: String, path: String) {
         self.values.insert(key(format, section, name), (value, path));
     }

@@ -36,7 +36,7 @@ impl PhpBudget {
     }
 }
 
-/// Number of last pages whose durations are stored, to compute the usual duration.
+/// Maximum number of recent pages with stored durations, from which the usual duration is computed.
 const REMEMBERED: usize = 32;
 /// Multiple of the usual duration above which a page is slow: visitors then probably wait for PHP too.
 const SLOW: u64 = 3;
@@ -63,9 +63,9 @@ impl WarmPace {
         Self { budget, times: VecDeque::new(), slow: 0 }
     }
 
-    /// Returns the pause after a page that took `took_ms`, in milliseconds, at most one minute. After `n` consecutive
-    /// slow pages or rejections, the last a slow page, it is at least 2^`n` times the page's duration (within that
-    /// limit).
+    /// Returns the pause after a page that took `took_ms`, in milliseconds: the time that the budget requires, at most
+    /// one minute. After a slow page, it is at least 2^`n` times the page's duration (within the limit of one minute),
+    /// where `n` is the number of consecutive slow pages and rejections, at most 10.
     pub fn after_page(&mut self, took_ms: u64) -> u64 {
         let usual = self.usual_ms().unwrap_or(took_ms);
         let is_slow = took_ms > NOTICEABLE_MS && took_ms > usual.saturating_mul(SLOW);
@@ -87,7 +87,8 @@ impl WarmPace {
         retry_after_s.map_or(REFUSED_MS, |seconds| seconds.saturating_mul(1000)).clamp(1000, LONGEST_MS)
     }
 
-    /// Returns the usual duration of a page in milliseconds: the median of the last 32 pages; `None` before the first.
+    /// Returns the usual duration of a page in milliseconds: the median of the last 32 pages; `None` before the first
+    /// page.
     pub fn usual_ms(&self) -> Option<u64> {
         let mut times: Vec<u64> = self.times.iter().copied().collect();
         times.sort_unstable();

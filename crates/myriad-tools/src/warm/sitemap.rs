@@ -9,15 +9,15 @@ const LONGEST: usize = 2048;
 /// URLs listed in a sitemap file.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sitemap {
-    /// URLs of pages.
+    /// URLs of pages, as in the file; empty if the file is an index of sitemaps.
     pub pages: Vec<String>,
     /// URLs of further sitemap files, if the file is an index.
     pub sitemaps: Vec<String>,
 }
 
 impl Sitemap {
-    /// Parses a sitemap in XML, or a text with one URL per line. Invalid URLs, and those other than HTTP, are skipped.
-    /// Reads at most 50,000 URLs.
+    /// Parses a sitemap in XML, or a text with one URL per line. Skips invalid URLs, and URLs that are neither http nor
+    /// https. Reads at most 50,000 URLs.
     pub fn read(bytes: &[u8]) -> Self {
         let text = String::from_utf8_lossy(bytes);
         if !text.contains('<') {

@@ -4,7 +4,8 @@ use std::io;
 
 use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
 
-/// Capabilities for files of other users. A worker with `user root;` needs them to read the same files as before.
+/// Capabilities for files of other users. A worker with `user root;` needs them to read the same files as without the
+/// sandbox.
 const OF_FILES: [(CapabilitySet, &str); 5] = [
     (CapabilitySet::CHOWN, "CAP_CHOWN"),
     (CapabilitySet::DAC_OVERRIDE, "CAP_DAC_OVERRIDE"),
@@ -13,7 +14,8 @@ const OF_FILES: [(CapabilitySet, &str); 5] = [
     (CapabilitySet::FSETID, "CAP_FSETID"),
 ];
 
-/// Drops all capabilities; a process of root retains those for files. Returns the names of the retained capabilities.
+/// Drops all capabilities, except that a process of root retains those of [`OF_FILES`] that are in effect. Returns the
+/// names of the retained capabilities.
 pub(super) fn drop_all_but_files() -> io::Result<Vec<&'static str>> {
     let before = capabilities(None)?;
     let is_root = rustix::process::geteuid().is_root();

@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    /// Restrictions apply to one thread and the threads that it starts, so the test has its own thread.
+    /// Tests the restrictions in a separate thread, because they apply permanently to the thread that sets them.
     #[test]
     fn restricted_thread_moves_files_and_runs_no_program() {
         let folder = std::env::temp_dir().join(format!("myriad-confined-{}", std::process::id()));

@@ -56,7 +56,7 @@ const FREE: &[libc::c_long] = &[
     libc::SYS_getresgid, libc::SYS_capget, libc::SYS_uname, libc::SYS_sysinfo, libc::SYS_getrusage, libc::SYS_times,
 ];
 
-/// System calls that older C libraries use instead of those in [`FREE`].
+/// System calls that older C libraries use instead of their replacements in [`FREE`]; allowed with any arguments.
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 const OLDER: &[libc::c_long] = &[
@@ -120,7 +120,7 @@ mod tests {
 
     use super::*;
 
-    /// A filter applies to one thread and the threads that it starts, so each test has its own thread.
+    /// Tests the filter in separate threads, because it applies permanently to the thread that installs it.
     #[test]
     fn filtered_thread_serves_and_starts_no_program_and_does_not_listen() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");

@@ -90,8 +90,8 @@ fn command(described: &DescribedCommand) -> CompletedCommand {
     CompletedCommand { names, purpose: described.purpose, words, switches }
 }
 
-/// Returns the words that may follow a command: those directly after its name in the synopsis, such as `ls` for `myriad
-/// cache`.
+/// Returns the words that may follow a command: the words directly after its name in the synopsis, such as `ls` for
+/// `myriad cache`.
 fn following_words(outline: &UsageOutline, names: &[&str]) -> Vec<String> {
     let mut all = Vec::new();
     for line in &outline.synopsis {

@@ -150,7 +150,7 @@ fn parse_column(words: &str) -> Option<OutlineEntry> {
     (!name.contains(' ')).then(|| OutlineEntry { names: name.to_owned(), text: text.trim().to_owned() })
 }
 
-/// Words that fill their column in tables of usage texts, so that a single space follows them.
+/// Words that are as wide as their column in tables of usage texts and are therefore followed by a single space.
 const VERBS: [&str; 4] = ["stats", "drain", "status", "reload"];
 
 #[cfg(test)]

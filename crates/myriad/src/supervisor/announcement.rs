@@ -32,14 +32,15 @@ impl ServerAnnouncement {
         self.pid_file.is_some()
     }
 
-    /// Writes the pid file and replaces an earlier one.
+    /// Writes the ID of this process to the pid file at `path`. A previous pid file of this process, which must have
+    /// another path, is removed.
     pub(super) fn write_pid_file(&mut self, path: &Path) -> io::Result<()> {
         self.pid_file = Some(PidFile::write(path.to_owned())?);
         Ok(())
     }
 
-    /// Returns whether the directive `pid` names another path than that of the present file. A file that was renamed to
-    /// `.oldbin` for an upgrade stays.
+    /// Returns whether the directive `pid` names a path other than that of the present pid file. Returns false for a
+    /// file that was renamed to `.oldbin` for an upgrade, because it remains there.
     pub(super) fn pid_file_moves_to(&self, path: &Path) -> bool {
         self.pid_file.as_ref().is_some_and(|file| {
             file.path() != path && !file.path().as_os_str().as_encoded_bytes().ends_with(b".oldbin")

@@ -52,7 +52,7 @@ impl SupervisorSide {
     }
 }
 
-/// Age of a supervisor relative to this one.
+/// Age of a supervisor in a chain of upgrades, relative to the supervisor in this process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SideAge {
     Older,
@@ -62,7 +62,7 @@ pub(super) enum SideAge {
 /// Older and newer supervisors, and their worker processes.
 #[derive(Debug, Default)]
 pub(super) struct PeerSupervisors {
-    /// Number of supervisors (upgrades) before this one.
+    /// Number of supervisors before this one in a chain of upgrades; 0 for the first.
     depth: u32,
     /// Number of worker processes that this supervisor has started.
     started: u32,
@@ -71,7 +71,8 @@ pub(super) struct PeerSupervisors {
 }
 
 impl PeerSupervisors {
-    /// Creates the state of a supervisor that an older one has started.
+    /// Creates the state of a supervisor that an older supervisor has started; `depth` is the number of supervisors
+    /// before it, `older` are their worker processes.
     pub(super) fn for_successor(depth: u32, channel: ControlChannel, older: Vec<ReachableProcess>) -> Self {
         let older = SupervisorSide { channel: Some(channel), processes: older, last_sent: None };
         Self { depth, older, ..Self::default() }

@@ -3,15 +3,14 @@
 use crate::generation::ServerGeneration;
 use myriad_cli::instance::ReloadCounts;
 
-/// Log line, and status for the init system, of a reload that failed, so that the previous configuration remains in
-/// use.
+/// Text for the log and the init system after a failed reload: the previous configuration remains in use.
 pub(super) const NOT_TAKEN: &str = "the new configuration was rejected: the previous one remains in effect";
 
-/// State of reloads.
+/// State of reloads: the configuration in progress, a further request, and the counts.
 #[derive(Debug, Default)]
 pub(super) struct ReloadState {
     pub(super) pending: Option<PendingConfiguration>,
-    /// True if another reload was requested during the current one; it starts after that.
+    /// True if another reload was requested during the current reload; it starts after the current one has finished.
     pub(super) again: bool,
     /// Numbers of started and finished reloads, which `myriad wordpress reload` reads from the lock file.
     pub(super) counted: ReloadCounts,
@@ -21,8 +20,8 @@ pub(super) struct ReloadState {
 #[derive(Debug)]
 pub(super) struct PendingConfiguration {
     pub(super) next: ServerGeneration,
-    /// Process ID of the worker that received it: the serving worker, or a new one if the process must be replaced or
-    /// none is serving.
+    /// Process ID of the worker that received the configuration: the serving worker, or a new worker if the process
+    /// must be replaced or no worker is serving.
     pub(super) pid: u32,
 }
 

@@ -21,7 +21,7 @@ pub(super) struct SupervisorSuccession {
     binary: PathBuf,
     /// Old supervisor that passed its sockets to this process; `None` without an upgrade.
     predecessor: Option<Pid>,
-    /// New supervisor, until its exit is handled; `None` without one.
+    /// New supervisor that this process has started for an upgrade; `None` before, and after its exit was handled.
     successor: Option<Child>,
 }
 

@@ -20,7 +20,7 @@ const RESPAWN_PAUSE: (Duration, Duration) = (Duration::from_millis(100), Duratio
 /// Minimum lifetime of a worker after which its exit resets the restart delay.
 const STEADY: Duration = Duration::from_secs(5);
 
-/// Worker processes of a supervisor, including those that are leaving.
+/// Worker processes of a supervisor, including processes that are shutting down.
 #[derive(Debug)]
 pub(super) struct SupervisedWorkers {
     processes: Vec<WorkerProcess>,
@@ -181,7 +181,8 @@ impl RespawnSchedule {
         self.due.is_some_and(|due| now >= due)
     }
 
-    /// Schedules another attempt after the same delay, because the worker could not be started.
+    /// Schedules another attempt after the current delay, which is not increased, because the worker could not be
+    /// started.
     pub(super) fn retry_later(&mut self, now: Instant) {
         self.due = Some(now + self.pause);
     }

@@ -14,7 +14,7 @@ pub(super) type ToolArguments = Skip<IntoIter<OsString>>;
 pub(crate) struct Tool {
     /// First word of the command line that selects the command.
     pub(crate) name: &'static str,
-    /// Cargo feature of which the command is a part.
+    /// Cargo feature that the command belongs to.
     pub(super) feature: &'static str,
     /// Implementation of the command; `None` if it is not compiled in.
     pub(crate) implementation: Option<Implementation>,

@@ -1,6 +1,6 @@
 use super::*;
 
-/// 1 January 2026.
+/// Start of 1 January 2026 in UTC, in seconds since the Unix epoch.
 const NOW: u64 = 1_767_225_600;
 
 fn text(bytes: &[u8]) -> &str {

@@ -18,7 +18,8 @@ struct SummerTime {
     ends: YearlyTransition,
 }
 
-/// Change to or from summer time: day of each year and second of that day, in local time.
+/// Yearly change to or from summer time: a day, and the local time in seconds from its start, which may be negative or
+/// longer than a day.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct YearlyTransition {
     day: TransitionDay,
@@ -66,8 +67,8 @@ impl ZoneRule {
     }
 }
 
-/// Skips the name of a zone (at least three letters, or any text in angle brackets) and returns the rest; `None` if
-/// `text` does not start with a name.
+/// Skips the name of a zone (at least three letters, or any text in angle brackets) and returns the text after it;
+/// `None` if `text` does not start with a name.
 fn skip_zone_name(text: &str) -> Option<&str> {
     if let Some(quoted) = text.strip_prefix('<') {
         return quoted.split_once('>').map(|(_, rest)| rest);
@@ -76,7 +77,8 @@ fn skip_zone_name(text: &str) -> Option<&str> {
     (text.len() - rest.len() >= 3).then_some(rest)
 }
 
-/// Removes `[+-]hh[:mm[:ss]]` from the start of `text` and returns it in seconds; `None` if it is invalid.
+/// Removes a time `[+-]hh[:mm[:ss]]` from the start of `text` and returns it in seconds; `None` if it is invalid. A
+/// part may be up to 167.
 fn parse_time(text: &mut &str) -> Option<i32> {
     let end =
         text.find(|letter: char| !(letter.is_ascii_digit() || "+-:".contains(letter))).unwrap_or(text.len());

@@ -5,7 +5,8 @@
 pub(super) struct TransitionTable {
     /// Offset before the first entry, in seconds east of UTC.
     before: i32,
-    /// Time in seconds since the Unix epoch and the offset from then on, in ascending order.
+    /// Times in seconds since the Unix epoch, in ascending order, each with the offset (seconds east of UTC) from then
+    /// on.
     entries: Vec<(i64, i32)>,
 }
 
@@ -128,7 +129,8 @@ mod tests {
         assert!(TransitionTable::parse(&[file.clone(), file].concat()).is_none());
     }
 
-    /// Creates a file of version 2 with these entries, the offsets 0 and 3600, and this rule.
+    /// Creates a TZif file of version 2 with the entries `entries` (time, index of the offset), offsets of 0 and 3600
+    /// seconds, and the text `rule`.
     fn file(entries: &[(i64, u8)], rule: &str) -> Vec<u8> {
         let mut file = header(0, 0, 0);
         file.extend(header(entries.len() as u32, 2, 4));

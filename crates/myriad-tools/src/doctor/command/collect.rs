@@ -24,9 +24,9 @@ const CHANGES_S: u64 = 7 * 86_400;
 /// Maximum number of pages that are reported as changed without a purge.
 const MAX_CHANGES: usize = 3;
 
-/// Collects all facts about the WordPress stack. Returns them with the URL that was requested. Returns an error if no
-/// server responds for the site, if the options do not select a site, or if the folder of `--root` is not a WordPress
-/// site.
+/// Collects all facts about the WordPress stack. Returns the URL of the home page that was requested, and the facts.
+/// Returns an error if no server responds for the site, if the options do not select a site, or if the folder of
+/// `--root` is not a complete, readable WordPress site.
 pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, StackFacts), String> {
     let stack = stack::find(options)?;
     let layout = stack
@@ -102,7 +102,7 @@ pub(super) fn collect_facts(options: &DoctorOptions) -> Result<(WebTarget, Stack
     Ok((target, facts))
 }
 
-/// Replaces a wildcard address by the loopback address.
+/// Replaces the wildcard address `0.0.0.0` or `[::]` by the loopback address of its family; others remain unchanged.
 fn loopback_for(address: &str) -> String {
     address.replace("0.0.0.0", "127.0.0.1").replace("[::]", "[::1]")
 }
@@ -138,8 +138,9 @@ fn pool(options: &DoctorOptions, php: &Observation<String>) -> Observation<FpmPo
     php::pool(php.as_ref().map_err(Clone::clone)?, options.status.as_deref())
 }
 
-/// Returns the maximum number of concurrent requests that the running Myriad sends to php-fpm; `None` without a limit.
-/// Returns an error if no upstream server of Myriad has the address of php-fpm.
+/// Returns `max_conns` of the first upstream server of the running Myriad that has the address of php-fpm; `None` if it
+/// is not limited. Returns an error if the address is unknown, if no running Myriad is found, or if none of its
+/// upstream servers has this address.
 fn assumed_children(options: &DoctorOptions, php: &Observation<String>) -> Observation<Option<u32>> {
     let php = php.as_ref().map_err(Clone::clone)?;
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
@@ -219,7 +220,8 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |now| now.as_secs())
 }
 
-/// Returns statistics of the stored pages of all sites, at most 100,000, from the control socket.
+/// Returns statistics of all sites from the control socket: number and lifetime of at most 100,000 stored pages, and
+/// the request counts of all cache zones.
 fn stored(options: &DoctorOptions) -> Observation<StoredPageStats> {
     let running = RunningServer::find(&options.words.server, options.words.socket.as_deref())?;
     let (mut stored, mut counts) = (StoredPageStats::default(), RequestCounts::default());

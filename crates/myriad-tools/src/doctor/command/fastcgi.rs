@@ -12,7 +12,7 @@ use myriad_upstream::fastcgi_protocol::{Event, Params, ResponderDecoder, request
 use myriad_cli::pidfile::reason;
 
 const PATIENCE: Duration = Duration::from_secs(20);
-/// Length of a FastCGI response, in bytes, above which reading stops with an error.
+/// Maximum length of a script's output, in bytes. If it is exceeded, reading stops with an error.
 const LARGEST: usize = 4 << 20;
 
 trait FastCgiStream: Read + Write {}

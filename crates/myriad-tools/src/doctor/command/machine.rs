@@ -44,8 +44,8 @@ pub(super) fn backlog() -> Observation<u64> {
     text.trim().parse().map_err(|_| format!("{path} does not contain a number"))
 }
 
-/// Returns the limit of open files ([`u64::MAX`] if unlimited) of Myriad's worker process: the first child of the
-/// process `supervisor`, or that process itself if it has no child.
+/// Returns the soft limit of open files ([`u64::MAX`] if unlimited) of Myriad's worker process: the first child of the
+/// process `supervisor`, or `supervisor` itself if no child is found. Returns an error if `supervisor` is `None`.
 pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     let supervisor = supervisor.ok_or("the Myriad of the site is unknown: specify it with -p PREFIX")?;
     let children =
@@ -62,16 +62,17 @@ pub(super) fn descriptors(supervisor: Option<u32>) -> Observation<u64> {
     }
 }
 
-/// Returns the number of running php-fpm children whose memory could be read, and the unshared memory of the largest,
-/// in bytes. Returns an error if there is none.
+/// Returns the number of running php-fpm children whose memory could be read, and the unshared memory of the largest of
+/// them, in bytes. Returns an error if there is no such child.
 pub(super) fn workers() -> Observation<FpmChildren> {
     let (largest, count) = largest_worker(Path::new("/proc"))
         .ok_or("no php-fpm child is running, or its memory usage is not readable")?;
     Ok(FpmChildren { largest, count })
 }
 
-/// Returns the names of the processes that the kernel has killed because memory was exhausted, according to its log
-/// since boot; at most [`NAMES`].
+/// Returns the names of the processes that the kernel has killed because memory was exhausted, at most [`NAMES`]. They
+/// are read from the kernel log, which no longer contains its oldest records if it was full. Returns an error if the
+/// log is not readable.
 pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.

@@ -29,8 +29,8 @@ struct JsonReport<'f> {
 }
 
 /// Prints the doctor's findings: as JSON if `json` is set, otherwise as text, in which passed checks are only counted
-/// unless `all` is set. The exit status depends on the most severe finding: 0 if all checks passed, 1 for a warning, 2
-/// for a severe problem, 3 if a check could not be performed.
+/// unless `all` is set. Returns the exit status of the most severe finding, in this order: 2 for a severe problem, 1
+/// for a warning, 3 for a check that could not be performed, 0 if all checks passed.
 pub(super) fn print(
     target: &WebTarget,
     findings: &[DoctorFinding],
@@ -89,7 +89,8 @@ fn as_text(target: &WebTarget, findings: &[DoctorFinding], all: bool) -> String 
     text
 }
 
-/// Merges findings of one check that have the same text for several pages (`home: ...`, `post: ...`).
+/// Merges findings of the same check and severity with texts that differ only in the page before the colon: `home: ...`
+/// and `post: ...` become `home, post: ...`.
 fn merged(findings: &[DoctorFinding]) -> Vec<DoctorFinding> {
     let mut merged: Vec<DoctorFinding> = Vec::new();
     for finding in findings {
@@ -106,12 +107,13 @@ fn merged(findings: &[DoctorFinding]) -> Vec<DoctorFinding> {
     merged
 }
 
-/// Replaces control characters, so that text of a page cannot control the terminal.
+/// Replaces control characters by `?`, so that text of a page cannot control the terminal.
 fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '?' } else { c }).collect()
 }
 
-/// Appends `line` after `lead`, wrapped to [`WIDTH`] columns; further lines are indented by the length of `lead`.
+/// Appends `lead`, `line` and a line break to `text`. Wraps `line` at spaces to [`WIDTH`] columns without splitting
+/// words; further lines are indented by the length of `lead`.
 fn wrapped(line: &str, lead: &str, text: &mut String) {
     let (mut column, indent) = (0, " ".repeat(lead.len()));
     for word in line.split(' ') {

@@ -13,9 +13,9 @@ use myriad_cli::wordpress::{DeniedSitePaths, SiteKind, SiteLayout};
 
 /// User agent of the doctor. Myriad gives its requests the lowest priority for PHP (presets/bots.conf).
 const AGENT: &str = concat!("Myriad-Doctor/", env!("CARGO_PKG_VERSION"));
-/// Time after which files without compression are requested again.
+/// Pause before the doctor requests files again that were sent without compression.
 const COMPRESSION_PAUSE: Duration = Duration::from_secs(1);
-/// Maximum number of bytes that are decompressed of a response.
+/// Maximum decompressed length of a response body, in bytes; the rest is ignored.
 const LARGEST: u64 = 16 << 20;
 const MOST_ASSETS: usize = 60;
 /// Maximum number of files denied by `.htaccess` that the doctor requests, to test that they are not sent.
@@ -75,8 +75,8 @@ pub(super) fn denied(layout: &SiteLayout) -> DeniedSitePaths {
     DeniedSitePaths::find(layout, SiteKind::WordPress, &mut Vec::new())
 }
 
-/// Requests files that a `.htaccess` denies, one per folder. Returns the URL paths of those that the server sends.
-/// Requests at most [`MAX_DENIED`] files.
+/// Requests files that a `.htaccess` denies, one per folder and at most [`MAX_DENIED`]. Returns the URL paths of the
+/// files that the server sends (status 200 or 206). Returns an error if a request fails.
 pub(super) fn exposed(
     home: &WebTarget,
     at: Option<&str>,
@@ -128,8 +128,8 @@ fn visit(answer: &WebAnswer) -> PageVisit {
     }
 }
 
-/// Requests at most [`MOST_ASSETS`] assets. A server may compress a file after its first request, so that files without
-/// compression are requested again after a pause.
+/// Requests the first [`MOST_ASSETS`] assets. Requests files that were sent without compression a second time, after a
+/// pause, because a server may compress a file only after its first request. Returns an error if a request fails.
 fn assets(client: &mut WebClient, home: &WebTarget, paths: &[String]) -> Result<Vec<PageAsset>, WebFailure> {
     let paths = paths.iter().take(MOST_ASSETS);
     let mut assets = paths.map(|path| asset(client, &home.with_path(path))).collect::<Result<Vec<_>, _>>()?;
@@ -160,7 +160,8 @@ fn asset(client: &mut WebClient, target: &WebTarget) -> Result<PageAsset, WebFai
     })
 }
 
-/// Returns the text of a response body; of a compressed body, at most [`LARGEST`] bytes of the decompressed text.
+/// Returns the text of a response body, with replacement characters for invalid UTF-8. A body with `Content-Encoding:
+/// gzip` is decompressed up to the first error, and to at most [`LARGEST`] bytes; other encodings remain as they are.
 fn text(answer: &WebAnswer) -> String {
     let mut bytes = Vec::new();
     if answer.field("Content-Encoding").as_deref() == Some("gzip") {

@@ -7,13 +7,13 @@ use crate::doctor::CookieSource;
 
 use myriad_cli::site_folder::SiteFolder;
 
-/// Maximum number of PHP files and scripts that are searched.
+/// Maximum number of `.php` and `.js` files that are searched.
 const FILES: usize = 60_000;
 const MAX_FOLDERS: usize = 20_000;
 const FILE_BYTES: u64 = 4 << 20;
 /// Folders of `wp-content` that contain code.
 const FOLDERS: [&str; 3] = ["plugins", "mu-plugins", "themes"];
-/// Texts in PHP code that prevent caching.
+/// Texts in the code of plugins that indicate that they prevent caching of pages.
 const UNCACHING: [&str; 3] = ["DONOTCACHEPAGE", "nocache_headers", "session_start"];
 /// Function that starts a PHP session. The name of the session's cookie does not occur in the plugin.
 const SESSION: &str = "session_start";
@@ -67,14 +67,15 @@ pub(super) fn find_sources(
     (sources.collect(), uncaching.into_iter().collect())
 }
 
-/// Returns whether a cookie probably belongs to a PHP session, by its name.
+/// Returns whether a cookie probably belongs to a PHP session: its name contains `sess` or is `sid`, in any case.
 fn is_session(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     name.contains("sess") || name == "sid"
 }
 
-/// Returns the name of a cookie without a hash at the end: plugins compose `woocommerce_cart_0123456789abcdef` from a
-/// prefix and a variable.
+/// Returns the name of a cookie without `_` and a hash of at least 8 hexadecimal digits at its end; the whole name if
+/// there is no such hash, or at most 3 bytes precede it. Plugins compose names such as
+/// `woocommerce_cart_0123456789abcdef` from a prefix and a variable.
 fn stem(name: &str) -> &str {
     match name.rsplit_once('_') {
         Some((stem, hash))
@@ -91,9 +92,9 @@ fn is_quoted_in(text: &str, name: &str) -> bool {
     !name.is_empty() && ["'", "\"", "`"].iter().any(|mark| text.contains(&format!("{mark}{name}")))
 }
 
-/// Calls `visit` with the text of each PHP file and script below `content`, and the plugin or theme that it belongs to,
-/// such as `plugins/shop`. Of plugins and themes, only the `active` ones are read; all for `None`. Reads at most
-/// [`FILES`] files; longer ones than [`FILE_BYTES`] are skipped.
+/// Calls `visit` with the plugin or theme (such as `plugins/shop`) and the text of each `.php` and `.js` file in it.
+/// Reads only `active` plugins and themes (all for `None`), but always the must-use plugins in `content`. Reads at most
+/// [`FILES`] files; skips files with more than [`FILE_BYTES`] bytes.
 fn each_text(content: &Path, active: Option<&[String]>, mut visit: impl FnMut(String, &str)) {
     let site = SiteFolder::new(&std::path::absolute(content).unwrap_or_else(|_| content.to_owned()));
     let mut left = FILES;

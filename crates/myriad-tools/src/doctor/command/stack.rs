@@ -19,9 +19,10 @@ pub(super) struct LocalStack {
     pub(super) listens: Option<String>,
     /// Address on which Myriad listens for https; `None` if unknown, or if Myriad does not listen for https.
     pub(super) listens_tls: Option<String>,
-    /// First name of the selected site, if Myriad serves sites of `--site` or `--sites`; otherwise `None`.
+    /// First name without a wildcard of the selected site, if Myriad serves sites of `--site` or `--sites`. `None`
+    /// otherwise, and if `--root` and `--php` of the doctor replace the site.
     pub(super) name: Option<String>,
-    /// Layout of the site's folder, or the reason why it cannot be read; `None` if the folder is unknown.
+    /// Layout of the site's folder, or the reason why the site cannot be used; `None` if the folder is unknown.
     pub(super) site: Option<Result<SiteLayout, String>>,
     /// Address of php-fpm: a path, or `HOST:PORT`; `None` if unknown.
     pub(super) php: Option<String>,
@@ -84,10 +85,9 @@ pub(super) fn find(options: &DoctorOptions) -> Result<LocalStack, String> {
     Ok(stack)
 }
 
-/// Returns the selected site: the only one, or the one whose names match the host of the URL.
+/// Returns the site with the name that matches the host of `url` best; without a URL, the only site.
 ///
-/// # Errors
-/// Returns an error text if there are several sites and no URL, or if no site has the name.
+/// Returns an error text if there are several sites and no URL, or if no site has a name that matches the host.
 fn site_of(sites: Vec<SiteLine>, url: Option<&WebTarget>) -> Result<SiteLine, String> {
     let known = sites.iter().filter_map(|site| site.names.first().cloned()).collect::<Vec<_>>().join(", ");
     let Some(host) = url.map(|url| url.host().to_ascii_lowercase()) else {
@@ -116,7 +116,7 @@ fn plain(name: &str) -> Option<&str> {
 }
 
 /// Ranks a server name for a host, in the order of precedence of `server_name`: exact name, longest leading wildcard,
-/// longest trailing wildcard. Returns `None` if the name does not match.
+/// longest trailing wildcard; a greater rank takes precedence. Returns `None` if the name does not match.
 fn name_rank(name: &str, host: &str) -> Option<(u8, usize)> {
     let name = name.to_ascii_lowercase();
     let below = |end: &str| host.strip_suffix(end).is_some_and(|rest| rest.ends_with('.'));
@@ -130,7 +130,8 @@ fn name_rank(name: &str, host: &str) -> Option<(u8, usize)> {
     fits.then_some((rank, name.len()))
 }
 
-/// Returns the words of a process's command line; `--name=value` becomes two words.
+/// Returns the words of a process's command line; `--name=value` becomes two words. Returns no words if it cannot be
+/// read.
 fn command_line(pid: u32) -> Vec<String> {
     let bytes = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     let words = bytes.split(|byte| *byte == 0).map(|word| String::from_utf8_lossy(word).into_owned());
@@ -142,7 +143,8 @@ fn command_line(pid: u32) -> Vec<String> {
         .collect()
 }
 
-/// Resolves a path relative to the working directory of a process.
+/// Resolves a path relative to the working directory of a process; returns `path` unchanged if the process or its
+/// directory is unknown.
 fn resolved_path(pid: Option<u32>, path: &str) -> PathBuf {
     let folder = pid.and_then(|pid| std::fs::read_link(format!("/proc/{pid}/cwd")).ok());
     folder.map_or_else(|| path.into(), |folder| folder.join(path))

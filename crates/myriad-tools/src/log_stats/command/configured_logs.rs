@@ -23,8 +23,8 @@ pub(super) struct ConfiguredLogs {
 }
 
 impl ConfiguredLogs {
-    /// Returns the logs of the server that the command-line options select, except access logs of `stream` blocks, and
-    /// logs to syslog, standard error or a path with variables.
+    /// Returns the logs of the server that the command-line options select, except access logs of `stream` blocks, logs
+    /// to syslog or standard error, and access logs with variables in their path.
     pub(super) fn find(server: &cli::ServerOptions) -> Result<Self, String> {
         let paths = match SelectedServer::of(server) {
             SelectedServer::Configuration(paths) => paths,
@@ -97,19 +97,20 @@ impl ConfiguredLogs {
         }
     }
 
-    /// Returns those of the configured log files that exist.
+    /// Returns the paths of configured logs that are existing regular files.
     pub(super) fn files(&self) -> Vec<PathBuf> {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.filter(|path| path.is_file()).cloned().collect()
     }
 
-    /// Returns the paths of all log files, joined for a message.
+    /// Returns the paths of all log files, separated by `, `, for a message.
     pub(super) fn shown(&self) -> String {
         let all = self.access.iter().map(|(path, _)| path).chain(&self.errors);
         all.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Returns the format of a log file, or of a rotated copy of it; `None` if it is unknown.
+    /// Returns the format of a log file, or of a rotated copy (`LOG.1`, `LOG-20261124.gz`); `None` if the format is
+    /// unknown.
     pub(super) fn layout(&self, path: &Path) -> Option<&LogLayout> {
         let path = std::path::absolute(path).ok()?;
         let path = path.as_os_str().as_encoded_bytes();
@@ -121,12 +122,13 @@ impl ConfiguredLogs {
         self.formats.get(format).map(|(_, layout)| layout)
     }
 
-    /// Returns the `log_format` named `name`; `None` if there is none whose lines can be parsed.
+    /// Returns the `log_format` named `name`; `None` if the configuration has no such format, or its lines cannot be
+    /// parsed.
     pub(super) fn named(&self, name: &str) -> Option<&LogLayout> {
         self.formats.iter().find(|(known, _)| known == name).map(|(_, layout)| layout)
     }
 
-    /// Returns all log formats of the configuration whose lines can be parsed.
+    /// Returns the log formats of the configuration, except formats by which lines cannot be parsed.
     pub(super) fn layouts(&self) -> impl Iterator<Item = &LogLayout> {
         self.formats.iter().map(|(_, layout)| layout)
     }

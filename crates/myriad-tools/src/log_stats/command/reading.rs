@@ -17,7 +17,7 @@ use myriad_cli::pidfile::reason;
 const LONGEST: u64 = 64 << 10;
 /// Number of lines at the start of a log file by which its format is detected.
 const LOOKED_AT: usize = 32;
-/// Number of a rotated copy of a log at which the search for copies ends.
+/// Number at which the search for rotated copies of a log (`LOG.1`, `LOG.2`, ...) stops; this number is not searched.
 const MOST_ROTATED: usize = 1000;
 
 /// Kind of the lines of a log file: access log, JSON objects, or error log.
@@ -27,8 +27,8 @@ enum LineFormat {
     Errors,
 }
 
-/// Reads all log files that the options select, and returns the counts. Returns an error text if there is no such file,
-/// or a file cannot be read or has an unknown format.
+/// Reads all log files that the options select, and returns the counts; empty files are ignored. Returns an error text
+/// if no configured log exists, or if a file cannot be read or has an unknown format.
 pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
     let configured = ConfiguredLogs::find(&options.server);
     let format = options.format.as_deref().map(|format| named(format, &configured)).transpose()?;
@@ -57,7 +57,8 @@ pub(super) fn read(options: &LogOptions) -> Result<Tally, String> {
     Ok(tally)
 }
 
-/// Returns the format of `--format`, which is a name or the text of a `log_format`.
+/// Returns the format that `--format` specifies: the text of a format if it contains `$`, otherwise the name of a
+/// `log_format` of the configuration, or `combined`.
 fn named(format: &str, configured: &Result<ConfiguredLogs, String>) -> Result<LogLayout, String> {
     if format.contains('$') {
         let is_json = format.trim_start().starts_with('{');
@@ -75,8 +76,9 @@ fn named(format: &str, configured: &Result<ConfiguredLogs, String>) -> Result<Lo
     }
 }
 
-/// Returns the files to read: those of the arguments, otherwise standard input (`-`) if it is a pipe or a file and the
-/// options select no server, otherwise those of the configuration. With `--rotated`, rotated copies precede each file.
+/// Returns the files to read: those of the arguments; otherwise standard input (`-`) if it is a pipe, a file or a
+/// socket, and neither `-c` nor `-p` is used; otherwise those of the configuration. With `--rotated`, the rotated
+/// copies of each file precede it, except for standard input without an argument.
 fn files(options: &LogOptions, configured: &Result<ConfiguredLogs, String>) -> Result<Vec<PathBuf>, String> {
     let mut files = options.files.clone();
     if files.is_empty()
@@ -99,7 +101,7 @@ fn files(options: &LogOptions, configured: &Result<ConfiguredLogs, String>) -> R
     Ok(files)
 }
 
-/// Returns whether standard input is a pipe, a file or a socket, not a terminal or other device.
+/// Returns whether standard input is neither a terminal nor another character device: it is a pipe, a file or a socket.
 fn is_piped() -> bool {
     let input = io::stdin();
     let kind = rustix::fs::fstat(&input).map(|stat| rustix::fs::FileType::from_raw_mode(stat.st_mode));
@@ -134,7 +136,8 @@ fn open(path: &Path) -> Result<Box<dyn BufRead>, String> {
     Ok(file)
 }
 
-/// Reads the next line without its line break, truncated to [`LONGEST`] bytes. Returns `false` after the last line.
+/// Reads the next line into `line`, without its line break. Of a longer line, stores the first [`LONGEST`] bytes and
+/// skips the rest. Returns `false` if there are no more lines.
 fn next_line(source: &mut dyn BufRead, line: &mut Vec<u8>) -> io::Result<bool> {
     line.clear();
     if source.take(LONGEST).read_until(b'\n', line)? == 0 {
@@ -160,9 +163,9 @@ fn first_lines(source: &mut Box<dyn BufRead>) -> io::Result<Vec<Vec<u8>>> {
     Ok(lines)
 }
 
-/// Returns the first kind that at least half of the first lines of a log have. The kinds are tried in this order: error
-/// log, `said` (the format of `--format`), the configured format of the file, all configured formats (first those with
-/// durations), `combined`, JSON. If none fits, returns `said`; `None` without it.
+/// Returns the first format that fits at least half of the `lines` at the start of a log. Formats are tried in this
+/// order: error log, `said` (from `--format`), the configured format of the file, all configured formats (first those
+/// with durations), `combined`, JSON. If none fits, returns `said`, or `None` without `--format`.
 fn line_format(
     path: &Path,
     lines: &[Vec<u8>],

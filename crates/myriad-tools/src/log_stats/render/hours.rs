@@ -7,9 +7,10 @@ use super::style::{Color, Style, heading};
 use crate::log_stats::report::{HourCounts, LogReport, StatusCounts};
 use crate::log_stats::time::shown_hour;
 
-/// Maximum number of rows of the table of requests by hour. Longer time ranges are shown in steps of several hours.
+/// Maximum number of rows of the table of requests by hour. For longer time ranges, each row covers several hours.
 const MOST_ROWS: u64 = 48;
-/// Lengths of a step in the table of requests by hour, in hours; for very long time ranges, steps are longer.
+/// Possible numbers of hours that a row of the table of requests by hour covers; for very long time ranges, a row
+/// covers more.
 const STEPS: [u64; 9] = [1, 2, 3, 6, 12, 24, 48, 168, 720];
 
 pub(super) fn hours(report: &LogReport, style: &Style) -> String {
@@ -44,8 +45,8 @@ pub(super) fn hours(report: &LogReport, style: &Style) -> String {
     out
 }
 
-/// Combines hours into steps, so that the number of rows is limited. Returns the length of a step in hours, and a row
-/// for each step, also for steps without requests.
+/// Combines consecutive hours, so that the table has at most [`MOST_ROWS`] rows. Returns the number of hours of a row,
+/// and the rows, also those without requests.
 fn steps(hours: &[HourCounts]) -> (u64, Vec<HourCounts>) {
     let (Some(first), Some(last)) = (hours.first(), hours.last()) else { return (1, Vec::new()) };
     let span = (last.begin_s - first.begin_s) / 3600 + 1;

@@ -52,8 +52,8 @@ pub(super) fn heading(style: &Style, text: &str) -> String {
     format!("{}\n", style.paint(Color::Bold, text))
 }
 
-/// Truncates a text to `width` columns and marks that it was truncated. Without Unicode, the mark is `~`, and `*`
-/// replaces each `…` of the text.
+/// Truncates a text to `width` characters, with the mark `…` as the last one if it was longer. Without Unicode, the
+/// mark is `~`, and `*` replaces each `…` of the text.
 pub(super) fn cut(text: &str, width: usize, has_unicode: bool) -> String {
     let ascii;
     let text = if has_unicode {

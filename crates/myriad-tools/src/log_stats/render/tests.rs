@@ -33,7 +33,7 @@ fn report() -> LogReport {
     LogReport::of(&tally, 10)
 }
 
-/// Returns a report of a format without durations and cache status.
+/// Returns a report of requests from a log format without durations and cache status.
 fn bare_report() -> LogReport {
     let mut tally = Tally::default();
     let layout = LogLayout::of("$remote_addr $request", false).expect("a format");

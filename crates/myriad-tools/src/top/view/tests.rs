@@ -2,7 +2,7 @@ use super::*;
 use crate::top::event::KeyPress;
 use myriad_admin::protocol::AdminReply;
 
-/// Tick of a busy server, as sent by the control socket, with additional unknown members.
+/// Live event (tick) of a busy server, as sent by the control socket, with additional unknown members.
 const TICK: &str = r#"{"tick":{"at_ms":1764003600123,"interval_ms":500,"started_ms":1764000000000,"reloads":2,"readers":2,"new":{"x":1},
 "total":{"requests":123456,"bytes":1,"hit":90,"miss":10},
 "delta":{"requests":600,"bytes":1000000,"fetches":20,"accepted":3,"hit":500,"stale":50,"miss":40,"expired":5,"bypass":3,"uncached":2,"status_5xx":1},

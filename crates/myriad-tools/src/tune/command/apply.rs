@@ -12,8 +12,8 @@ use super::record::{OriginalFile, PLACE, RecordedFile, TuneRecord, hash};
 use myriad_cli::machine_files::{self, below};
 use myriad_cli::pidfile::reason;
 
-/// Writes the configuration files of a plan. If one cannot be written, or a program rejects one, restores the previous
-/// files.
+/// Writes the configuration files of a plan. If a file cannot be written, or its program rejects it, restores all
+/// previous files and returns an error text.
 pub(super) fn apply(root: &Path, plan: &TuningPlan) -> Result<ExitCode, String> {
     let mut record = TuneRecord::read(root)?;
     let replaced = plan

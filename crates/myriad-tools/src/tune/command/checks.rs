@@ -7,8 +7,9 @@ use crate::tune::{ConfigFile, FileFormat, TuningPlan};
 
 use myriad_cli::machine_files::below;
 
-/// Validates each planned file by the program that reads it, if the program can do that. Files whose program cannot be
-/// started are reported. Returns an error if a program rejects a file.
+/// Validates each planned file by the program that reads it, if the program has a command for that. Prints a line for
+/// each checked file, and for each file that is not checked because its program cannot be started. Returns an error if
+/// a program rejects a file.
 pub(super) fn run(root: &Path, plan: &TuningPlan) -> Result<(), String> {
     println!();
     for file in &plan.files {
@@ -60,8 +61,8 @@ fn command(root: &Path, file: &ConfigFile) -> Option<Command> {
     Some(command)
 }
 
-/// Returns the complaint of a program about a file; `None` if it accepts the file. `is_well` is true if the program
-/// exited with status 0; `said` is its output.
+/// Returns the error that a program reports about a file; `None` if it accepts the file. `is_well` is true if the
+/// program exited with status 0; `said` is its output.
 fn complaint(file: &ConfigFile, is_well: bool, said: &str) -> Option<String> {
     let words: &[&str] = match file.format {
         // The database server accepts unknown variables that start with `loose`, and warns of values that it adjusts.

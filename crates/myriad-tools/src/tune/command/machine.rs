@@ -26,7 +26,7 @@ const KERNEL: [&str; 5] = [
     "fs.file-max",
 ];
 
-/// Facts about a machine, and the site whose PHP files were counted; `None` if no site was found.
+/// Facts about a machine, and the folder of the site in which PHP files were counted (`None` if no site was found).
 pub(super) struct DetectedMachine {
     pub(super) facts: MachineFacts,
     pub(super) site: Option<PathBuf>,
@@ -92,8 +92,8 @@ fn site(options: &TuneOptions) -> Result<Option<PathBuf>, String> {
     Ok(inner.into_iter().find(|folder| is_site(folder)))
 }
 
-/// Returns the number of PHP files of a site, without uploads. Symbolic links are not followed, except the one to the
-/// current release. Counts at most [`MAX_FILES`]; returns 0 if the folder cannot be read.
+/// Returns the number of PHP files of a site, without uploads, at most [`MAX_FILES`]; 0 if the folder cannot be read.
+/// Symbolic links are not followed, except the link `current` to the current release.
 fn count(site: &Path) -> u32 {
     let mut site = std::path::absolute(site).unwrap_or_else(|_| site.to_owned());
     let layout = SiteLayout::find(&site).ok().flatten().unwrap_or_else(|| SiteLayout::usual(site.clone()));

@@ -53,7 +53,7 @@ const OPTIONS: &[KnownOption] = &[
     ("--database", true),
 ];
 
-/// Value of `--database`.
+/// Parsed value of the option `--database`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum DatabaseOption {
     /// The option is missing: the installed database is detected.

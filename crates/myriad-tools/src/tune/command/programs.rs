@@ -9,7 +9,7 @@ use crate::tune::{ApacheSetup, DatabaseServer, InstalledPhp, Mpm, ObjectCacheSer
 
 use myriad_cli::machine_files::below;
 
-/// Maximum number of bytes that are read of a configuration or package file.
+/// Maximum number of bytes that are read of a file; the rest is ignored.
 const FILE_BYTES: u64 = 64 << 20;
 const ENTRIES: usize = 4096;
 
@@ -52,8 +52,8 @@ pub(super) fn php(root: &Path) -> Option<InstalledPhp> {
     Some(InstalledPhp { version, pools, with_status, apcu })
 }
 
-/// Returns the names of the php-fpm pools in the `.conf` files of the folder, and of those with a `pm.status_path`. The
-/// file written by `myriad tune` is ignored.
+/// Returns two lists of names of php-fpm pools in the `.conf` files of the folder: all pools, and those that set
+/// `pm.status_path`. The file written by `myriad tune` is ignored.
 fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     let (mut pools, mut with_status): (Vec<String>, Vec<String>) = (Vec::new(), Vec::new());
     for name in names(folder).iter().filter(|name| ends(name, "conf") && *name != "zz-myriad.conf") {
@@ -72,8 +72,8 @@ fn pools(folder: &Path) -> (Vec<String>, Vec<String>) {
     (pools, with_status)
 }
 
-/// Returns the database server: the installed package, otherwise (only for the root `/`) the server whose program
-/// prints its version; `None` if there is neither.
+/// Returns the database server according to the list of installed packages, otherwise (only for the root `/`) according
+/// to the version that its program prints; `None` if neither finds one.
 pub(super) fn database(root: &Path) -> Option<DatabaseServer> {
     let packages = text(&below(root, "/var/lib/dpkg/status")).unwrap_or_default();
     let installed = installed(&packages).or_else(|| asked(root))?;
@@ -150,7 +150,7 @@ pub(super) fn object_cache(root: &Path) -> Option<ObjectCacheServer> {
         })
 }
 
-/// Returns the installed Apache with its enabled processing module; `None` if no such module is enabled.
+/// Returns the enabled multi-processing module of Apache, and whether it runs PHP; `None` if no such module is enabled.
 pub(super) fn apache(root: &Path) -> Option<ApacheSetup> {
     let enabled = names(&below(root, "/etc/apache2/mods-enabled"));
     let has = |name: &str| enabled.iter().any(|known| known == name);

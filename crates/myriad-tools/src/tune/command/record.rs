@@ -65,7 +65,7 @@ impl TuneRecord {
         machine_files::write(root, PLACE, &text, 0o600)
     }
 
-    /// Removes the record below the folder `root` after everything was undone.
+    /// Removes the record below the folder `root`; a missing record is not an error.
     pub(super) fn forget(root: &Path) -> io::Result<()> {
         machine_files::remove(root, PLACE)
     }

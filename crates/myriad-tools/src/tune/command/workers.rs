@@ -16,8 +16,8 @@ pub(super) fn measured(proc: &Path) -> Option<PhpWorkerSize> {
     Some(PhpWorkerSize { bytes: (largest / 5 * 6).max(LEAST), source: WorkerSizeSource::Measured(measured) })
 }
 
-/// Returns the memory of the largest running php-fpm child in bytes, and the number of children; `None` if there is
-/// none. Children whose memory cannot be read do not count.
+/// Returns the memory of the largest running php-fpm child in bytes, and the number of children that could be measured;
+/// `None` if there is none.
 pub fn largest(proc: &Path) -> Option<(u64, u32)> {
     let sizes: Vec<u64> = names(proc)
         .iter()

@@ -21,7 +21,7 @@ const LARGEST: u64 = 50 << 20;
 const MOST_STORED: u64 = 200_000;
 /// Length in bytes at which a line of a log is split: the rest is read as a further line.
 const LONGEST_LINE: u64 = 64 << 10;
-/// Sitemaps that are tried if those of robots.txt list no page: those of WordPress and of its plugins.
+/// Paths at which WordPress and its plugins usually have a sitemap; tried if the sitemaps of robots.txt list no page.
 const USUAL: [&str; 3] = ["/wp-sitemap.xml", "/sitemap_index.xml", "/sitemap.xml"];
 
 /// Pages to warm in the order of the requests, and numbers of pages that are left out.
@@ -94,8 +94,8 @@ fn stored(options: &WarmOptions) -> Result<Vec<PageReport>, String> {
     Ok(pages)
 }
 
-/// Returns the stored pages that are stale or lack a requested coding, those with the most cache hits first; at most
-/// `--limit`.
+/// Returns the stored pages that are stale or lack a requested content coding, at most `--limit`; pages with the most
+/// cache hits first.
 fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
     stored.sort_by(|a, b| b.hits.cmp(&a.hits).then_with(|| a.url.cmp(&b.url)));
     let (mut pages, mut seen) = (PageList::default(), HashSet::new());
@@ -113,7 +113,7 @@ fn by_heat(options: &WarmOptions, mut stored: Vec<PageReport>) -> PageList {
 }
 
 /// Returns the request targets in an access log, the most requested first. `-` is standard input; a file with the
-/// extension `gz` is decompressed. Returns an error text if the log contains no request to count.
+/// extension `gz` is decompressed. Returns an error text if the log cannot be read or contains no request to count.
 fn of_log(path: &Path) -> Result<Vec<String>, String> {
     let describe_error = |error: &io::Error| format!("--log {}: {}", path.display(), reason(error));
     let reader: Box<dyn Read> = if path == Path::new("-") {

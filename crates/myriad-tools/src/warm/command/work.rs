@@ -35,9 +35,9 @@ struct WarmCounts {
     made: usize,
     /// Pages for which a stale response was sent and that were refreshed in the background.
     renewed: usize,
-    /// Pages that were fresh, including those that were therefore not requested.
+    /// Pages that were fresh, both requested ones and those skipped because they were known to be fresh.
     fresh: usize,
-    /// Pages whose response neither came from the cache nor was stored, by `X-Cache`.
+    /// Pages whose `X-Cache` is none of HIT, MISS, EXPIRED, REVALIDATED, STALE and UPDATING, such as BYPASS.
     uncached: usize,
     /// Pages with an error or with status 400 or above, rejected too often, or still stale after [`REFRESH`].
     failed: usize,
