@@ -41,7 +41,7 @@ fn window_bits(len: usize) -> i32 {
 pub(crate) struct BrotliEncoder(Box<brotli::CompressorWriter<Vec<u8>>>);
 
 impl BrotliEncoder {
-    /// Creates an encoder with a level from 0 to 11.
+    /// Creates a brotli encoder with a `level` from 0 to 11; never fails.
     #[expect(clippy::unnecessary_wraps, reason = "same signature as in absent_coding")]
     pub(crate) fn new(level: u8) -> Result<Self, EncodeError> {
         let window = STREAM_WINDOW_BITS.into();
@@ -58,7 +58,7 @@ impl BrotliEncoder {
         with_output(&mut *self.0, |w| w.get_mut(), out, Write::flush)
     }
 
-    /// Ends the body and appends the last bytes to `out`.
+    /// Completes the encoded body and appends its last bytes to `out`.
     #[expect(clippy::unnecessary_wraps, reason = "same signature as in absent_coding")]
     pub(crate) fn finish(mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         std::mem::swap(self.0.get_mut(), out);
@@ -71,15 +71,15 @@ impl BrotliEncoder {
 pub(crate) struct BrotliDecoder(Box<BrotliState<StandardAlloc, StandardAlloc, StandardAlloc>>);
 
 impl BrotliDecoder {
-    /// Creates a decoder.
+    /// Creates a brotli decoder; never fails.
     #[expect(clippy::unnecessary_wraps, reason = "same signature as in absent_coding")]
     pub(crate) fn new() -> Result<Self, ContentDecodeError> {
         let [a, b, c] = [(); 3].map(|()| StandardAlloc::default());
         Ok(Self(Box::new(BrotliState::new_strict(a, b, c))))
     }
 
-    /// Decodes as much of `input` as `out` has room for. Returns the numbers of bytes read and written, and whether the
-    /// body is complete.
+    /// Decodes as much of `input` as the output fits into `out`. Returns the numbers of bytes read and written, and
+    /// whether the body is complete.
     pub(crate) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Result<DecodeStep, ContentDecodeError> {
         let (mut available_in, mut read) = (input.len(), 0);
         let (mut available_out, mut written, mut total) = (out.len(), 0, 0);

@@ -7,8 +7,9 @@ use crate::{brotli_coding, zstd_coding};
 /// All content codings, identity first, including those that are not part of this build.
 const ALL: [Coding; 4] = [Coding::Identity, Coding::Gzip, Coding::Brotli, Coding::Zstd];
 
-/// Parses a `Content-Encoding` value, ignoring case. `x-gzip` means gzip (RFC 9110 §8.4.1.3), and an empty value
-/// identity. `None` for an unsupported coding, one that is not part of this build, or a list of several codings.
+/// Parses a `Content-Encoding` value, ignoring case and surrounding white space. `x-gzip` means gzip (RFC 9110
+/// §8.4.1.3), and an empty value means identity. `None` for an unsupported coding, one that is not part of this build,
+/// or a list of several codings.
 pub fn coding_from_token(token: &[u8]) -> Option<Coding> {
     let token = token.trim_ascii();
     let is = |name: &str| token.eq_ignore_ascii_case(name.as_bytes());
@@ -35,9 +36,9 @@ const fn is_compiled(coding: Coding) -> bool {
 pub struct CodingSet(u8);
 
 impl CodingSet {
-    /// Empty set.
+    /// Set without codings.
     pub const EMPTY: CodingSet = CodingSet(0);
-    /// All codings, including those that are not part of this build.
+    /// Set of all codings, including codings that are not part of this build.
     pub const ALL: CodingSet = CodingSet(0b1111);
 
     /// Returns the set with `coding`.

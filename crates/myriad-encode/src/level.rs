@@ -15,12 +15,12 @@
 
 use crate::Coding;
 
-/// Effort of a compression.
+/// Compression level, independent of the coding or as a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum CompressionLevel {
-    /// Cheap enough to run while a page is being stored.
+    /// Level that is fast enough to compress a page while it is being stored.
     Fast,
-    /// For frequently requested data, because it takes longer.
+    /// Level that compresses more strongly and takes longer, for frequently requested data.
     Strong,
     /// Level number of the coding (such as `gzip_comp_level`), limited to its range.
     Number(u8),
@@ -49,9 +49,9 @@ const MAX_FAST: u64 = 256 << 10;
 /// also serves other clients.
 const MAX_LOWEST: u64 = 1 << 20;
 
-/// Returns the gzip level for a body of this length of which no compressed form exists yet, so that its first clients
-/// do not get it uncompressed; `None` if it is empty, or too long to be compressed while a client waits. A more
-/// strongly compressed form replaces the result later.
+/// Returns the gzip level for a body of `length` bytes that has no compressed form yet, so that the first clients do
+/// not get the body uncompressed. `None` if the body is empty, or longer than 1 MB: too long to be compressed while a
+/// client waits. A more strongly compressed form replaces the result later.
 pub const fn first_gzip_level(length: u64) -> Option<CompressionLevel> {
     match length {
         0 => None,

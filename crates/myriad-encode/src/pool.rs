@@ -26,9 +26,11 @@ pub struct PoolOptions {
     /// Long-term limit on the CPU time of all threads together, in cores: 0.2 is a fifth of one core. Lower values than
     /// 0.001 count as 0.001.
     pub budget: f64,
-    /// Maximum CPU time that idle threads save up, and may then use without the limit of `budget`.
+    /// Maximum unused CPU time that the pool accumulates while its threads are idle, and may then use in addition to
+    /// `budget`.
     pub burst: Duration,
-    /// Niceness of the threads on Linux, from 0 (normal priority) to 19 (lowest priority).
+    /// Niceness of the threads on Linux, from 0 (normal priority) to 19 (lowest priority); other values are limited to
+    /// this range.
     pub nice: i32,
 }
 
@@ -119,7 +121,7 @@ impl CompressionPool {
         PoolCounters { waiting: state.waiting.len(), running: state.running.len(), ..state.counters }
     }
 
-    /// Asks each thread to collect its memory blocks that other threads have freed (see
+    /// Requests each thread to collect its memory blocks that other threads have freed (see
     /// [`myriad_base::memory::collect_freed_blocks`]).
     pub fn collect_freed_blocks(&self) {
         self.shared.state.lock().collections += 1;

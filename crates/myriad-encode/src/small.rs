@@ -84,7 +84,7 @@ const LENGTHS: [HuffmanCode; MATCH_MAX - LENGTH_FIRST + 1] = {
     codes
 };
 
-/// Codes of the distance ranges, five bits each.
+/// Fixed five-bit codes of the distance ranges (RFC 1951 §3.2.6), bits reversed for [`BitWriter`].
 const DISTANCES: [u8; 32] = {
     let mut codes = [0; 32];
     let mut range = 0;
@@ -114,7 +114,7 @@ pub fn gzip_small(body: &[u8]) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Writes a body as literals and as references to earlier positions with at least four equal bytes.
+/// Writes a body as literals and as references to earlier positions at which at least four bytes are equal.
 fn deflate(body: &[u8], out: &mut BitWriter) {
     let mut places = HashPositions([0; 1 << HASH_BITS]);
     let mut at = 0;

@@ -13,7 +13,7 @@ use crate::EncodeError;
 )]
 pub(crate) const STREAM_WINDOW_BITS: u8 = 18;
 
-/// Bytes read and written by one step of a decoder.
+/// Numbers of bytes that one step of a decoder has read and written.
 pub(crate) struct DecodeStep {
     pub(crate) read: usize,
     pub(crate) written: usize,

@@ -23,7 +23,7 @@ pub(crate) fn compress(level: i32, body: &[u8]) -> Result<Vec<u8>, EncodeError> 
 pub(crate) struct ZstdEncoder(zstd::stream::write::Encoder<'static, Vec<u8>>);
 
 impl ZstdEncoder {
-    /// Creates an encoder with a level from 1 to 19.
+    /// Creates a zstd encoder with a `level` from 1 to 19. Fails if the library cannot create it.
     pub(crate) fn new(level: u8) -> Result<Self, EncodeError> {
         let mut writer =
             zstd::stream::write::Encoder::new(Vec::new(), level.into()).map_err(|_| EncodeError::Library)?;
@@ -43,7 +43,7 @@ impl ZstdEncoder {
         with_output(&mut self.0, |w| w.get_mut(), out, Write::flush)
     }
 
-    /// Ends the body and appends the last bytes to `out`.
+    /// Completes the encoded body and appends its last bytes to `out`.
     pub(crate) fn finish(mut self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         swap(self.0.get_mut(), out);
         *out = self.0.finish().map_err(|_| EncodeError::Library)?;
@@ -55,7 +55,7 @@ impl ZstdEncoder {
 pub(crate) struct ZstdDecoder(zstd::stream::raw::Decoder<'static>);
 
 impl ZstdDecoder {
-    /// Creates a decoder.
+    /// Creates a zstd decoder, which rejects windows of more than 8 MB. Fails if there is too little memory.
     pub(crate) fn new() -> Result<Self, ContentDecodeError> {
         let mut decoder = zstd::stream::raw::Decoder::new().map_err(|_| ContentDecodeError::Corrupt)?;
         decoder
@@ -64,8 +64,8 @@ impl ZstdDecoder {
         Ok(Self(decoder))
     }
 
-    /// Decodes as much of `input` as `out` has room for, at most up to the end of the frame. Returns the numbers of bytes
-    /// read and written, and whether the frame is complete.
+    /// Decodes as much of `input` as the output fits into `out`, at most up to the end of the frame. Returns the
+    /// numbers of bytes read and written, and whether the frame is complete.
     pub(crate) fn step(&mut self, input: &[u8], out: &mut [u8]) -> Result<DecodeStep, ContentDecodeError> {
         let status = self.0.run_on_buffers(input, out).map_err(|_| ContentDecodeError::Corrupt)?;
         Ok(DecodeStep {

@@ -4,8 +4,8 @@
 //! slot. Recording a change costs one store; the start of a request costs no store, because the request counter is
 //! updated anyway.
 
-/// Number of low bits of [`Activity`] that hold its kind (busy, idle or stalled); the number of requests is stored
-/// directly above them.
+/// Number of low bits of [`Activity`] that encode its kind (busy, idle or stalled); the number of requests is stored in
+/// the next higher bits.
 const KIND_BITS: u32 = 2;
 const IDLE: u32 = 1;
 const STALLED: u32 = 2;

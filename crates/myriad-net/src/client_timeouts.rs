@@ -23,8 +23,8 @@ pub struct MinRate {
 }
 
 impl MinRate {
-    /// Returns true if the rate is in force and `moved` bytes in `waited_ms` milliseconds are below it. False if fewer
-    /// than `grace_ms` milliseconds were waited.
+    /// Returns true if `moved` bytes in `waited_ms` milliseconds are below the minimum rate. False if the limit is
+    /// disabled, if `waited_ms` is below `grace_ms`, and with `under_pressure` while there is no pressure.
     pub(crate) fn is_below_rate(self, moved: u64, waited_ms: u64) -> bool {
         self.bytes_per_second > 0
             && waited_ms >= u64::from(self.grace_ms)
@@ -32,7 +32,7 @@ impl MinRate {
             && (!self.under_pressure || pressure::is_on())
     }
 
-    /// No minimum rate.
+    /// Value that disables the minimum rate.
     pub const NONE: Self = Self { bytes_per_second: 0, grace_ms: 0, under_pressure: false };
 }
 
@@ -71,7 +71,7 @@ pub(crate) const AS_MOVED: AckedBytes<'static> = &|| None;
 #[derive(Debug, Default)]
 pub(crate) struct ClientTimeouts {
     /// Start of the current wait for the client, in milliseconds since boot; `None` while the server does not wait for
-    /// it.
+    /// the client.
     silent_since: Option<u64>,
     /// Time up to which the current wait is included in `waited_ms`, in milliseconds since boot.
     counted_until: u64,
@@ -124,9 +124,9 @@ impl ClientTimeouts {
         self.silent_since.is_some()
     }
 
-    /// Records a transfer of `bytes` bytes, which ends the wait for the client. Returns true if a measurement interval
-    /// is complete, the client was slower than `rate` in it, and that rate is in force; false if the server was not
-    /// waiting for the client.
+    /// Records a transfer of `bytes` bytes, which finishes the wait for the client. Returns true if a measurement
+    /// interval is complete and the client was slower than `rate` in it. False if `rate` is disabled or applies only
+    /// under pressure and there is none, and if the server was not waiting for the client.
     pub(crate) fn record_transfer(
         &mut self,
         bytes: u64,

@@ -26,8 +26,8 @@ static BASE_US: LazyLock<u64> = LazyLock::new(|| {
     system_us.wrapping_sub(since_boot_us)
 });
 
-/// Hash of the kernel's boot identifier; a random number if it cannot be read, so that no other process has the same
-/// value.
+/// Hash of the kernel's boot identifier, the same in all processes since a boot. A random number if the identifier
+/// cannot be read, so that no other process has this value.
 static BOOT: LazyLock<u64> = LazyLock::new(|| {
     std::fs::read("/proc/sys/kernel/random/boot_id")
         .map_or_else(|_| RandomState::new().build_hasher().finish(), |id| xxhash_rust::xxh3::xxh3_64(&id))
@@ -80,8 +80,8 @@ pub fn synchronize() {
     }
 }
 
-/// Returns a number that identifies this boot of the machine. If two processes return the same number, their process
-/// clocks differ by the difference of their [`boot_at_ms`].
+/// Returns a number that identifies this boot of the machine. If two processes return the same number, the values of
+/// their process clocks differ by the difference of their [`boot_at_ms`].
 pub fn boot() -> u64 {
     *BOOT
 }

@@ -73,7 +73,7 @@ pub struct Connection {
     pub requests: Cell<u32>,
     pub(crate) socket: ClientSocket,
     pub(crate) deadline: Deadline,
-    /// Activity as seen by [`crate::ConnectionLimiter`].
+    /// Activity of the connection, which [`crate::ConnectionLimiter`] reads to select connections to evict.
     pub(crate) activity: Cell<Activity>,
     /// Set when the connection has been evicted; its slot in the connection limiter is free from then on.
     evicted: Cell<bool>,
@@ -119,7 +119,8 @@ impl Connection {
         })
     }
 
-    /// Creates a connection without a socket, for a driver that transfers the bytes itself. All socket operations fail.
+    /// Creates a connection without a socket, for a driver that transfers the bytes over another socket, such as QUIC.
+    /// All socket operations fail.
     pub(crate) fn without_socket(
         id: u64,
         listener: u32,
@@ -156,7 +157,7 @@ impl Connection {
         Self::without_socket(0, listener, (peer, local), tls)
     }
 
-    /// Sets the TLS properties of a connection whose driver performs the handshake itself (HTTP/3).
+    /// Sets the TLS properties of an HTTP/3 connection, whose handshake QUIC performs.
     #[cfg(feature = "http3")]
     pub(crate) fn set_tls(&self, facts: Box<TlsFacts>) {
         // A connection has one handshake, so the cell is empty.
@@ -184,7 +185,7 @@ impl Connection {
         }
     }
 
-    /// Marks the connection as busy.
+    /// Marks the connection as busy: it does not wait for its client and is not evicted.
     pub(crate) fn mark_busy(&self) {
         self.activity.set(Activity::BUSY);
     }
@@ -205,8 +206,8 @@ impl Connection {
     }
 
     /// Closes the connection after its driver has finished, with a TLS `close_notify` if there is a TLS session. The
-    /// socket closes when the last reference is dropped. If there are other references (a running fetch can hold one),
-    /// the socket is shut down instead, so that the client does not wait for them.
+    /// socket closes when the last reference is dropped. If other references exist, for example in a running fetch, the
+    /// socket is shut down instead, so that the client does not wait until they are dropped.
     pub(crate) fn finish(self: &Rc<Self>) {
         if Rc::strong_count(self) > 1 {
             self.socket.shutdown();
@@ -284,7 +285,7 @@ impl Connection {
     }
 
     /// Passes the connection to another listener, as if that listener had accepted it at `address`. `held` is dropped
-    /// with the connection. Returns false, without effect, after `MAX_PASSES` passes.
+    /// when the connection is dropped. Returns false, without effect, after `MAX_PASSES` passes.
     pub fn pass_to(&self, listener: u32, address: Option<SocketAddr>, held: Box<dyn Any>) -> bool {
         let passed = self.passed.get_or_init(Box::default);
         if passed.retained.borrow().len() >= MAX_PASSES {
@@ -297,8 +298,8 @@ impl Connection {
     }
 
     /// Returns the server address of a TCP or UDP client's connection (`$server_addr`, `$server_port`): the address of
-    /// the listener that it was passed to (unless that is a unix socket), or that of the socket. `None` on a unix
-    /// socket or after an error.
+    /// the listener to which the connection was passed (unless that listener is a unix socket), otherwise the local
+    /// address of the socket. `None` on a unix socket or after an error.
     pub fn local(&self) -> Option<SocketAddr> {
         self.passed.get().and_then(|passed| passed.address.get()).or_else(|| self.socket_address())
     }

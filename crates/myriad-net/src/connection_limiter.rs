@@ -4,9 +4,9 @@
 //! connections and UDP sessions take slots with [`ConnectionLimiter::take_slot`]. An eighth of the slots is reserved
 //! for upstream connections, so that accepted clients can be served.
 //!
-//! If no slot is free, idle client connections are evicted, the oldest first; then connections whose clients have sent
-//! or read nothing for [`STALL_TICKS`]. A connection whose request or response does not wait for the client is never
-//! evicted.
+//! If no slot is free, idle client connections are evicted, those with the longest idle time first; then connections
+//! whose clients have sent or read nothing for [`STALL_TICKS`]. A connection whose request or response does not wait
+//! for the client is never evicted.
 //!
 //! A scan over all client connections collects several candidates at once and is repeated when they are used up. A
 //! change of activity costs one store ([`Activity`]).
@@ -39,9 +39,9 @@ const LEAST_CLIENTS: usize = 64;
 pub struct ConnectionLimiter(Rc<LimiterState>);
 
 struct LimiterState {
-    /// Maximum number of slots in use.
+    /// Total number of slots (`worker_connections`).
     capacity: usize,
-    /// Number of slots in use.
+    /// Number of slots in use, by client and upstream connections and UDP sessions.
     used: Cell<usize>,
     /// Client connections, each at the index stored in its [`ClientGuard`]; `None` for an unused index.
     clients: RefCell<Vec<Option<LimiterClient>>>,
@@ -138,9 +138,9 @@ impl ConnectionLimiter {
         self.0.shortage.take()
     }
 
-    /// Evicts up to `count` connections to free memory: idle connections first, the oldest first, then stalled
-    /// connections. Returns the number of evictions for memory since the last call, including those for new
-    /// connections.
+    /// Evicts up to `count` connections to free memory: first connections that have been idle for at least a second,
+    /// then connections stalled for at least two seconds, in each case those with the longest wait first. Returns the
+    /// number of evictions for memory since the last call, including those for new connections.
     pub fn evict_for_memory(&self, count: usize) -> EvictedForMemory {
         for _ in 0..count {
             if !self.evict_one_for_memory() {
@@ -188,7 +188,7 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Returns true if accepting a client requires an eviction.
+    /// Returns true if a new client can only be accepted after an eviction, for lack of a slot or of memory.
     #[cfg(feature = "http3")]
     pub(crate) fn is_short(&self) -> bool {
         self.needed_resource().is_some()
@@ -230,8 +230,8 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Waits until a slot is freed or a client connection ends. Returns immediately if that happened since the last
-    /// call.
+    /// Waits until a slot is freed or a client connection is closed. Returns immediately if one of these happened since
+    /// the last call.
     pub(crate) async fn slot_freed(&self) {
         self.0.changed.notified().await;
     }
@@ -259,8 +259,8 @@ impl ConnectionLimiter {
         true
     }
 
-    /// Evicts the next candidate; its slot is free immediately. Returns the event that it waited for; `None` if no
-    /// connection can be evicted.
+    /// Evicts the next candidate and frees its slot immediately. Returns the event that the connection waited for;
+    /// `None` if no connection can be evicted.
     fn evict_oldest(&self, want: NeededResource) -> Option<AwaitedEvent> {
         if !self.ensure_candidate(want) {
             return None;
@@ -300,8 +300,9 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Scans all connections and stores the oldest evictable ones in `next`. Returns false if there are none, or if a
-    /// scan for `want` or for a slot has found none in this tick already.
+    /// Scans all connections and stores candidates for eviction in `next`: idle connections before stalled ones, those
+    /// with the longest wait first. Returns false if there are none, or if a scan for `want` or for a slot has found
+    /// none in this tick already.
     fn collect_candidates(&self, want: NeededResource) -> bool {
         let now = deadline::tick();
         // A connection that is evictable for memory is also evictable for a slot, but not vice versa.

@@ -1,4 +1,4 @@
-//! Coarse deadlines of connections, kept in one table per worker and checked by one task.
+//! Coarse deadlines of connections, stored in one table per worker and checked by one task.
 //!
 //! A timer of the runtime would cost several registrations per request. Timeouts of an HTTP server last seconds and
 //! rarely expire, so setting a deadline here is a single store. A task scans the slots every [`TICK_MS`]: ten thousand
@@ -80,7 +80,7 @@ impl Deadline {
         })
     }
 
-    /// Sets the deadline to `ms` milliseconds from now; 0 clears it. Returns the current tick.
+    /// Sets the deadline to `ms` milliseconds from now; 0 clears the deadline. Returns the current tick.
     pub fn set(&self, ms: u64) -> u32 {
         TABLE.with(|table| {
             if ms != 0 && table.armed.get() == 0 {
@@ -105,12 +105,13 @@ impl Deadline {
         })
     }
 
-    /// Clears the deadline; it is then no longer expired.
+    /// Clears the deadline, even if it has expired: [`Self::poll_expired`] then returns pending.
     pub fn clear(&self) {
         self.set(0);
     }
 
-    /// Returns ready once the deadline has expired. Wakes the task of `cx` on expiry, [`drain`] and [`start_epoch`].
+    /// Returns ready once the deadline has expired. The task of `cx` is woken on expiry, and by [`drain`] and
+    /// [`start_epoch`].
     pub fn poll_expired(&self, cx: &Context<'_>) -> Poll<()> {
         TABLE.with(|table| {
             let state = &mut table.state.borrow_mut()[self.slot as usize];
@@ -157,12 +158,13 @@ pub(crate) fn tick() -> u32 {
 }
 
 /// Returns true if this worker drains (it is shutting down): idle connections close, busy connections close after their
-/// response.
+/// response. An HTTP/1 connection that has not sent a request yet may still send one.
 pub fn draining() -> bool {
     TABLE.with(|table| table.draining.get())
 }
 
-/// Starts to drain this worker: wakes all connections so that idle ones close, and busy ones after their response.
+/// Starts to drain this worker: wakes all connections, so that idle connections close, and busy connections close after
+/// their response.
 pub fn drain() {
     TABLE.with(|table| {
         table.draining.set(true);
@@ -175,8 +177,8 @@ pub fn epoch() -> u32 {
     TABLE.with(|table| table.epoch.get())
 }
 
-/// Records a configuration reload and wakes all connections. HTTP/2 and HTTP/3 connections then ask their clients to
-/// reconnect.
+/// Records a configuration reload and wakes all connections. HTTP/2 and HTTP/3 connections then send a GOAWAY, so that
+/// their clients reconnect.
 pub fn start_epoch() {
     TABLE.with(|table| {
         table.epoch.set(table.epoch.get().wrapping_add(1));

@@ -45,7 +45,7 @@ pub struct Acceptor {
 }
 
 enum AcceptorKind {
-    /// Acceptor of TCP or unix connections: its task.
+    /// Acceptor of TCP or unix connections; contains its task.
     Stream(JoinHandle<()>),
     /// QUIC connections. The listener's task runs until the last connection has closed.
     Quic(#[allow(dead_code, reason = "held open, never read")] AcceptorRefs),
@@ -84,7 +84,7 @@ impl<S: Service> ConnectionWorker<S> {
     }
 
     /// Starts to accept QUIC connections from sockets that share an address. If a listener with the same number is
-    /// still active, reuses it instead.
+    /// still active, it is reused, and `sockets` are closed.
     pub fn listen_quic(&self, sockets: Vec<OwnedFd>, place: QuicWorkerSockets) -> io::Result<Acceptor> {
         let users = self.hubs.listen(&self.service, &self.limiter, sockets, place)?;
         Ok(Acceptor { kind: AcceptorKind::Quic(users) })
@@ -95,8 +95,8 @@ impl<S: Service> ConnectionWorker<S> {
         self.limiter.clients()
     }
 
-    /// Closes idle connections, lets the others finish, and returns when all are closed. The acceptors must have been
-    /// dropped.
+    /// Closes idle connections and each other connection after its current responses; returns when all are closed. The
+    /// acceptors must have been dropped.
     pub async fn drain(&self) {
         deadline::drain();
         while self.limiter.clients() > 0 {
@@ -104,8 +104,9 @@ impl<S: Service> ConnectionWorker<S> {
         }
     }
 
-    /// After the delay `after`, closes those of the current TCP and unix connections on which no further request has
-    /// started (`worker_shutdown_timeout`, after a reload). QUIC connections are not affected.
+    /// Returns immediately. After the delay `after`, closes the TCP and unix connections that are open now, except
+    /// those on which a request has started during the delay (`worker_shutdown_timeout`, after a reload). QUIC
+    /// connections are not affected.
     pub fn close_stragglers(&self, after: Duration) {
         let mut now = Vec::with_capacity(self.limiter.clients());
         self.limiter.each_client(|it| now.push((Rc::downgrade(&it), it.requests.get())));

@@ -16,7 +16,7 @@ pub struct ConnectionMemory {
     /// Estimate for connections and for their TLS sessions, except those of QUIC: their numbers multiplied by measured
     /// sizes.
     pub connections: u64,
-    /// Request buffers, in use and pooled.
+    /// Size of the request buffers, in use and pooled.
     pub buffers: u64,
     /// Buffered bodies of requests and upstream responses that have not been read yet, and response bytes buffered on
     /// HTTP/2 connections.

@@ -20,7 +20,7 @@ thread_local! {
     pub(crate) static SESSIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// Returns true from [`PressureStage::Closing`] on: connections then keep their buffers to a minimum.
+/// Returns true from [`PressureStage::Closing`] on: connections then buffer as little as possible.
 pub(crate) fn is_short() -> bool {
     STAGE.get() >= PressureStage::Closing
 }

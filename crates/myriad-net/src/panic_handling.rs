@@ -26,7 +26,7 @@ pub(crate) async fn catch_panic<F: Future>(future: F) -> Result<F::Output, Strin
     .await
 }
 
-/// Runs `work`. Returns the panic message if it panics.
+/// Calls `work`. Returns the panic message if `work` panics.
 #[cfg(feature = "http3")]
 pub(crate) fn catch_panic_in<R>(work: impl FnOnce() -> R) -> Result<R, String> {
     catch_unwind(AssertUnwindSafe(work)).map_err(|panic| panic_message(&*panic))

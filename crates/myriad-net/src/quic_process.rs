@@ -3,7 +3,8 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 /// State of a process regarding new connections, in increasing order of precedence: of the processes that may read a
-/// listener's sockets, the one with the greatest state reads them; among equals, the one with the highest rank.
+/// listener's sockets, the process with the greatest state reads them; of several with this state, the process with the
+/// highest rank.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Standing {
     /// The process does not serve yet and may not read the sockets.

@@ -21,7 +21,7 @@ pub struct RawClient {
     end: Rc<Deadline>,
 }
 
-/// Result of a peek at the first bytes of a client.
+/// Result of [`RawClient::peek`] or [`RawClient::read_proxy_header`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PeekResult<R> {
     /// `judge` returned this result; for a PROXY protocol header, true if it is valid.

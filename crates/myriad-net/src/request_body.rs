@@ -20,7 +20,7 @@ use crate::request_buffers::ConnectionInput;
 /// Size in bytes up to which the input buffer grows while an HTTP/1 request body is read; a piece is at most as long as
 /// the buffer, which a long head may have enlarged.
 const PIECE: usize = 16 * 1024;
-/// Maximum number of bytes of an unread body that are discarded to keep the connection open.
+/// Maximum number of bytes of an unread body that are discarded so that the connection can stay open.
 const DRAIN: u64 = 64 * 1024;
 
 /// Framing (length or chunked) and input of a body that is read from a socket.
@@ -29,7 +29,7 @@ pub(crate) struct BodyState {
     input: ConnectionInput,
     /// Total number of body bytes received from the client.
     received: u64,
-    /// Set while the client waits for `100 Continue`.
+    /// Set if the client expects `100 Continue` and it has not been sent.
     expect_continue: bool,
     failed: bool,
     /// Measurement of the waits for the client, for `client_body_timeout` and `client_min_rate`.
@@ -125,7 +125,8 @@ impl RequestBody {
         }
     }
 
-    /// Returns true if the driver of a multiplexed connection feeds the body. Such a body can turn out to be empty.
+    /// Returns true if the driver of a multiplexed connection feeds the body. Such a body may be empty although
+    /// [`Self::is_empty`] returns false until the client completes the body.
     pub fn is_on_stream(&self) -> bool {
         matches!(self.source, RequestBodySource::Stream(_))
     }
@@ -229,9 +230,9 @@ impl RequestBody {
             }
     }
 
-    /// Returns true if the rest of an unread body may be discarded to keep the connection open: its length is unknown
-    /// or at most [`DRAIN`], reading has not failed, and the client does not wait for `100 Continue`. Always true on a
-    /// multiplexed connection.
+    /// Returns true if the rest of an unread body may be discarded so that the connection can stay open: its length is
+    /// unknown or at most [`DRAIN`], reading has not failed, and the client does not wait for `100 Continue`. Always
+    /// true on a multiplexed connection.
     pub(crate) fn is_drainable(&self) -> bool {
         let RequestBodySource::Socket(inner) = &self.source else { return true };
         let state = inner.state.borrow();
@@ -339,7 +340,7 @@ enum BodyAdvance {
 }
 
 impl BodyState {
-    /// Takes the next piece of the body from the input buffer.
+    /// Takes the next piece of the body from the input buffer. Fails if the chunked coding is malformed.
     fn advance(&mut self) -> Result<BodyAdvance, BodyError> {
         match &mut self.framing {
             RemainingFraming::Length { left: 0 } | RemainingFraming::Chunked { done: true, .. } => {

@@ -62,7 +62,7 @@ impl ResponseText {
         self.text.extend_from_slice(lines);
     }
 
-    /// Returns the text of the head, to append parts of a field line to it.
+    /// Returns the text of the head, so that parts of a field line can be appended.
     pub fn text_mut(&mut self) -> &mut Vec<u8> {
         &mut self.text
     }
@@ -72,7 +72,7 @@ impl ResponseText {
         &self.text[self.fields_at..]
     }
 
-    /// Keeps only the field lines for which `keeps` returns true. It is called with each line including its CRLF.
+    /// Removes the field lines for which `keeps` returns false. `keeps` is called with each line including its CRLF.
     pub fn retain(&mut self, mut keeps: impl FnMut(&[u8]) -> bool) {
         let (mut from, mut to) = (self.fields_at, self.fields_at);
         while from < self.text.len() {
@@ -200,7 +200,7 @@ pub struct Response<T> {
     pub keepalive_header_s: u32,
     /// Timeouts of the location that responds, used for sending and for the connection afterwards.
     pub timeouts: Timeouts,
-    /// If true, the head is held back until 1,460 bytes of the response (on HTTP/2, any piece of the body) or the whole
+    /// If true, the head is delayed until 1,460 bytes of the response (on HTTP/2, any piece of the body) or the whole
     /// response are available. If the body fails before, nothing is sent.
     pub postponed: bool,
     /// Rate limit (`limit_rate`); `None` for no limit.
@@ -218,7 +218,8 @@ pub struct Response<T> {
 }
 
 impl<T> Response<T> {
-    /// Creates a response that keeps the connection open, with nginx's default timeouts.
+    /// Creates a response after which the connection stays open, with nginx's default timeouts and without a rate
+    /// limit.
     pub fn new(head: ResponseText, body: ResponseBody, ticket: T) -> Self {
         Self {
             head,
@@ -243,11 +244,11 @@ impl<T> Response<T> {
 pub struct SentReport {
     /// Status sent; 0 if the connection was dropped instead.
     pub status: u16,
-    /// Bytes of the head as sent; on multiplexed connections after compression (HPACK, QPACK).
+    /// Number of bytes of the head as sent; on multiplexed connections after compression (HPACK, QPACK).
     pub head_bytes: u64,
-    /// Bytes of the body without framing (`$body_bytes_sent`).
+    /// Number of body bytes sent, without framing (`$body_bytes_sent`).
     pub body_bytes: u64,
-    /// Total number of bytes written (`$bytes_sent`).
+    /// Total number of bytes of the response that were written: head, body and framing (`$bytes_sent`).
     pub bytes: u64,
     /// Set if the connection was to stay open after the response (`$sent_http_connection`); always on HTTP/2 and
     /// HTTP/3.
@@ -258,7 +259,7 @@ pub struct SentReport {
     pub complete: bool,
     /// Set if bytes of the request arrived before the response to the previous request was finished (`$pipe`).
     pub pipelined: bool,
-    /// Bytes of the request, head and body (`$request_length`).
+    /// Number of bytes received of the request head and body (`$request_length`).
     pub request_bytes: u64,
     /// Time of the first byte sent (HTTP/2: passed to the codec), in microseconds of the process clock; 0 if nothing
     /// was sent, or if the response was sent with one write, so that the end of the exchange is this time.

@@ -18,7 +18,7 @@ pub(crate) struct ResponsePacer {
 }
 
 impl ResponsePacer {
-    /// Starts a rate limit now.
+    /// Creates the rate limit of a response that starts now.
     pub(crate) fn new(rate: RateLimit) -> Self {
         Self { rate, began_ms: monotonic_ms(), sleep: None }
     }

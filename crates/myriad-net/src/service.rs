@@ -40,7 +40,7 @@ pub trait Service: 'static {
     /// Returns the limits and timeouts that apply before a request of this connection has been routed to a server.
     fn limits(&self, connection: &Connection) -> PreRoutingLimits;
 
-    /// Counts a connection event.
+    /// Called for each connection event, so that the service can count the events.
     fn count_event(&self, event: ConnectionEvent) {
         let _ = event;
     }
@@ -58,7 +58,7 @@ pub trait Service: 'static {
         None
     }
 
-    /// Reports a connection without a valid PROXY protocol header. It is closed without a response.
+    /// Reports a connection without a valid PROXY protocol header, which is then closed without a response.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
     }
@@ -124,8 +124,8 @@ pub trait Service: 'static {
         std::process::abort();
     }
 
-    /// Counts a finished TLS handshake. `failure` is `None` after success; [`Connection::tls`] then returns its
-    /// properties.
+    /// Counts a finished TLS handshake. `failure` is `None` after success; [`Connection::tls`] then returns the
+    /// properties of the session.
     fn handshake_over(&self, connection: &Connection, failure: Option<HandshakeFailure>) {
         let _ = (connection, failure);
     }
@@ -158,8 +158,8 @@ pub trait Service: 'static {
     }
 
     /// Finishes an exchange whose response was sent or aborted. Returns work that continues after the response, such as
-    /// a cache refresh, if any. An HTTP/1 connection that closes after this response waits for it for a short time, so
-    /// that a client that reconnects finds it completed.
+    /// a cache refresh, if any. An HTTP/1 connection that closes after this response first waits a short time for this
+    /// work, so that the work is done when the client reconnects.
     fn finish(
         &self,
         head: &RequestHead,
@@ -173,7 +173,7 @@ pub trait Service: 'static {
 /// work.
 pub type PostResponseWork = Pin<Box<dyn Future<Output = ()>>>;
 
-/// Connection event that the service counts.
+/// Event of a client connection, passed to [`Service::count_event`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConnectionEvent {
     /// The connection was accepted.
@@ -183,7 +183,7 @@ pub enum ConnectionEvent {
     /// A part of an HTTP/1 request head has arrived, but not the whole head. Not reported for heads that arrive at
     /// once.
     HeadBegan,
-    /// A request head, of which a part had arrived, is complete or was abandoned.
+    /// A request head reported by [`Self::HeadBegan`] is complete or was abandoned.
     HeadEnded,
 }
 
@@ -222,7 +222,7 @@ pub enum ServiceOutcome<T> {
 /// Limits of a connection before a request has been routed to a server.
 #[derive(Clone, Copy, Debug)]
 pub struct PreRoutingLimits {
-    /// Limits of HTTP/1 request heads.
+    /// Size limits of HTTP/1 request heads.
     pub head: HeadLimits,
     /// Limits of HTTP/2 and HTTP/3 header blocks, which have no lines: a name or value may fill one buffer of
     /// `large_client_header_buffers`, regardless of `client_header_buffer_size`.
@@ -249,7 +249,7 @@ pub struct Http2Limits {
 }
 
 impl Default for Http2Limits {
-    /// Returns nginx's defaults.
+    /// Returns nginx's default HTTP/2 limits.
     fn default() -> Self {
         Self { streams: 128, preread: 65_536, receive_buffer: 256 * 1024, keepalive_time_ms: 3_600_000 }
     }

@@ -21,7 +21,7 @@ thread_local! {
 /// Socket of a connection: its transport, and the TLS session over it.
 pub(crate) struct ClientSocket {
     transport: Transport,
-    /// TLS session; set once the handshake has finished.
+    /// TLS session; set once the handshake is complete, or earlier if the client sends early data. Unset without TLS.
     session: OnceCell<Box<RefCell<TlsSession>>>,
 }
 

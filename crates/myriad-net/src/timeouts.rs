@@ -18,7 +18,7 @@ pub struct Timeouts {
     pub lingering_idle_ms: u64,
     /// True for `lingering_close always`: discards input even if none is expected.
     pub lingering_always: bool,
-    /// Minimum transfer rate (`client_min_rate`).
+    /// Minimum transfer rate of the client (`client_min_rate`).
     pub min_rate: MinRate,
     /// `reset_timedout_connection`: if true, a connection is closed with a reset after a timeout while sending, and for
     /// status 444.

@@ -164,7 +164,8 @@ impl Transport {
         })
     }
 
-    /// Sends up to `length` bytes of `file` from `offset`.
+    /// Sends up to `length` bytes of `file` from `offset`. Returns the number of bytes sent; 0 if `offset` is at or
+    /// after the end of the file.
     pub(crate) fn poll_send_file(
         &self,
         cx: &mut Context<'_>,

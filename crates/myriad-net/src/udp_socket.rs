@@ -20,7 +20,7 @@ pub struct UdpSocket {
     local: SocketAddr,
 }
 
-/// Received datagram.
+/// Datagram received from a client, with its addresses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReceivedDatagram<'a> {
     /// Content of the datagram (its payload).
@@ -41,7 +41,8 @@ impl UdpSocket {
         Ok(Self { socket: Registered::new(socket)?, state, local })
     }
 
-    /// Waits for datagrams and passes each to `take`. `buffer` should be reused for the next call.
+    /// Waits for datagrams, one or several of the same sender, and passes each to `take`. `buffer` should be reused for
+    /// the next call.
     pub async fn receive(
         &self,
         buffer: &mut Vec<u8>,

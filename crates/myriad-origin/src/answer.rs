@@ -11,8 +11,8 @@ use myriad_exchange::exchange::ContentResponse;
 use myriad_exchange::runtime::{AnswerRules, OriginPlace};
 
 /// Builds the response for the client from the head of an origin's response. The caller sets the body, which is empty
-/// here. Fields that the location hides and fields of this hop only are omitted; if `own` is false, fields that are
-/// private to one client, such as `Set-Cookie`, as well.
+/// here. Omits fields that the location hides and hop-by-hop fields; if `own` is false, also fields that are private to
+/// one client, such as `Set-Cookie`.
 pub fn client_response(head: &ResponseHead, origin: &OriginPlace, own: bool) -> ContentResponse {
     let mut answer = ContentResponse::new(head.status, ResponseBody::Full(Bytes::new()));
     answer.conditions_evaluated = true;

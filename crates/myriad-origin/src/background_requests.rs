@@ -1,5 +1,5 @@
-//! Limit of background requests (`mirror`, `post_action`) of a worker: each keeps the data of its client request in
-//! memory.
+//! Limit of background requests (`mirror`, `post_action`) of a worker: each occupies memory for the data of its client
+//! request.
 
 use std::cell::Cell;
 use std::rc::Rc;

@@ -8,7 +8,8 @@ use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::FetchRules;
 
 /// Returns the local address for connections to the origin, with port 0 if the value has no port. `None` without
-/// `*_bind`, if the value is empty or cannot be evaluated, and as in nginx if it is not an address, which is logged.
+/// `*_bind`, if the value is empty or cannot be evaluated, and, as in nginx, if the value is not an address; the last
+/// case is logged.
 pub fn address(exchange: &mut Exchange, rules: &FetchRules) -> Option<SocketAddr> {
     let template = rules.bind.as_ref()?;
     let Exchange { request, frame } = exchange;

@@ -9,7 +9,8 @@ use myriad_upstream::{OriginError, OriginResponse, SentTracker};
 type Fetched = Result<Box<OriginResponse>, OriginError>;
 
 /// Fetch of a response, up to its head. If it is dropped earlier and a connection to a peer has been established, a new
-/// task continues it up to the last byte of the response. Otherwise it is cancelled: no peer has received the request.
+/// task continues it up to the last byte of the response. Without such a connection it is cancelled, because no peer
+/// has received the request.
 ///
 /// While the client waits, the fetch is not a task, which avoids the cost of spawning and waking a task for each
 /// request.

@@ -8,7 +8,7 @@ use myriad_script::Predicates;
 use myriad_exchange::exchange::Exchange;
 use myriad_exchange::runtime::{PlaceFeatures, SettingsCompiler};
 
-/// Values of `early_hints`. 103 responses of the origin are forwarded if one of them is neither empty nor `0`.
+/// Values of `early_hints`. 103 responses of the origin are forwarded if one of these values is neither empty nor `0`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct EarlyHintSettings(Vec<Text>);
 

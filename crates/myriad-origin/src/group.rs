@@ -97,8 +97,8 @@ fn resolved_group(exchange: &Exchange, name: &str, port: u16, addresses: &[IpAdd
     group
 }
 
-/// Returns the configured group with this name, otherwise a cached group for the address `name`. `None` for any other
-/// text, such as a host name, which is not resolved here.
+/// Returns the configured group with this name, otherwise a group for the address `name`, which is created and cached
+/// if necessary. `None` for any other text, such as a host name, which is not resolved here.
 pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginGroup>> {
     let site = &exchange.request.site;
     if let Some(group) = site.runtime.group(name) {
@@ -115,8 +115,8 @@ pub(super) fn named_group(exchange: &Exchange, name: &str) -> Option<Arc<OriginG
     Some(group)
 }
 
-/// Returns the client address or key by which `ip_hash` or `hash` selects a peer; [`Affinity::None`] if the key cannot
-/// be evaluated.
+/// Returns the key by which `hash` selects a peer ([`Affinity::None`] if it cannot be evaluated), or for a group
+/// without a key the client address, which is 0.0.0.0 for a unix socket.
 pub fn affinity(exchange: &mut Exchange, group: &OriginGroup) -> Affinity {
     let Some(key) = &group.key else {
         // Clients of unix sockets have no address: as in nginx, all are sent to the same peer.

@@ -35,7 +35,7 @@ struct InterimReceiver {
     /// Number of the client's request on its connection.
     number: u32,
     /// True if all interim (1xx) responses except 100 are forwarded, as RFC 9110 section 15.2 requires of proxies;
-    /// false if only 103 is.
+    /// false if only 103 is forwarded.
     all: bool,
 }
 
@@ -112,7 +112,7 @@ impl myriad_upstream::UpstreamObserver for OriginObserver {
 }
 
 /// Returns the client connection if interim responses are forwarded: `early_hints` or `cache_rfc9111` enables them, the
-/// origin's protocol has them, and the client uses HTTP/1.1 or above. `None` for a subrequest.
+/// origin's protocol has interim responses, and the client uses HTTP/1.1 or above. `None` for a subrequest.
 fn interim_receiver(exchange: &mut Exchange, origin: &OriginPlace) -> Option<InterimReceiver> {
     if !origin.protocol.has_interim() {
         return None;

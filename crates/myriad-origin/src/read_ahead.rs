@@ -26,10 +26,11 @@ use crate::read_rate_limiter::ReadRateLimiter;
 /// Limits for reading a response from the origin ahead of the client.
 #[derive(Clone, Copy, Debug)]
 pub struct ReadAheadLimits {
-    /// Number of bytes read ahead in memory from which reading continues into the file, or pauses without a file.
+    /// Maximum number of bytes read ahead in memory, exceeded by at most one piece. Further data is written to the
+    /// file; without a file, reading pauses.
     pub memory: u64,
-    /// Number of bytes written to a temporary file from which reading pauses until the client has read them
-    /// (`*_max_temp_file_size`); 0 disables the file.
+    /// Size in bytes that the temporary file may reach, exceeded by at most one piece, before reading pauses until the
+    /// client has read the contents (`*_max_temp_file_size`); 0 disables the file.
     pub file: u64,
     /// If true, the response is read completely even after the client has disconnected.
     pub to_the_end: bool,

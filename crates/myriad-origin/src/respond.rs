@@ -134,7 +134,7 @@ fn buffered(
 }
 
 /// Returns the read-ahead limits for a response that is too large for the cache zone; `None` with `*_buffering off`.
-/// `*_limit_rate` and `*_ignore_client_abort` apply to its fetch instead.
+/// These limits exclude `*_limit_rate` and `*_ignore_client_abort`, which apply to the fetch of the response instead.
 pub fn ahead(rules: &AheadRules) -> Option<ReadAheadLimits> {
     let ahead = ReadAheadLimits { memory: rules.memory, file: rules.file, to_the_end: false, rate: 0 };
     rules.on.then_some(ahead)

@@ -1,7 +1,7 @@
 //! Session affinity (`sticky`): requests of a client go to the same peer of a group.
 //!
-//! The affinity cookie is private to the client. It is added to the response after the response was stored, so that
-//! neither a stored page nor a cache hit contains it.
+//! The affinity cookie is private to the client. The cookie is added to the response after the response was stored, so
+//! that neither a stored page nor a cache hit contains the cookie.
 
 use bytes::Bytes;
 use myriad_base::calendar::format_cookie_date;

@@ -1,7 +1,7 @@
 //! Streaming of a request body to an origin (`*_request_buffering off`).
 //!
-//! Data that has already been received is taken first. A body that is complete then is kept in memory, so that it can
-//! be read by variables and sent again to another peer.
+//! Data that has already been received is taken first. If the body is then complete, it is stored in memory, so that
+//! variables can read it and it can be sent again to another peer.
 
 use std::collections::VecDeque;
 use std::future::poll_fn;
@@ -75,7 +75,7 @@ fn joined(mut pieces: VecDeque<Bytes>) -> Bytes {
     whole.freeze()
 }
 
-/// Request body of which the first pieces have already been taken.
+/// Request body whose first pieces, stored in `first`, have already been read.
 struct StartedBody {
     first: VecDeque<Bytes>,
     body: RequestBody,

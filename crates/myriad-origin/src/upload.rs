@@ -138,7 +138,7 @@ async fn read(
     })
 }
 
-/// Pieces of a request body that are in memory.
+/// Received pieces of a request body that are in memory and not written to a file.
 #[derive(Default)]
 struct BufferedPieces {
     pieces: Vec<Bytes>,

@@ -155,7 +155,8 @@ fn trailer(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     out.len() > before
 }
 
-/// Writes the value of a cookie that the origin sets. Returns `false` if the origin does not set it.
+/// Writes the value of the first cookie with this name, compared case-insensitively, that the origin sets. Returns
+/// `false` if the origin does not set it, and for a stored page.
 fn cookie(request: &Request, rest: &NameSuffix, out: &mut Vec<u8>) -> bool {
     let name = rest.as_text().as_bytes();
     let cookies = head(request).into_iter().flat_map(|head| head.known_all(Known::SetCookie));

@@ -18,8 +18,8 @@ pub enum PeerAddress {
 pub enum AddressError {
     /// `unix:` without a path.
     NoPath,
-    /// The port is missing or is not a number from 1 to 65535, or the closing bracket of an IPv6 address is not
-    /// followed by `:`.
+    /// The port is missing without a default port, or is not a number from 1 to 65535, or the closing bracket of an
+    /// IPv6 address is followed by a character other than `:`.
     Port,
     /// The host is empty, lacks the closing bracket of an IPv6 address, is not an IP address ([`PeerAddress::parse`]),
     /// or is a name without addresses ([`PeerAddress::resolve`]).
@@ -41,7 +41,7 @@ impl std::error::Error for AddressError {}
 impl PeerAddress {
     /// Parses `unix:/path`, `ADDRESS:PORT`, `[ADDRESS6]:PORT` or, with a `default_port`, an address without port.
     ///
-    /// Names are not resolved: they return [`AddressError::Host`].
+    /// Names are not resolved: for a name, the result is [`AddressError::Host`].
     pub fn parse(text: &str, default_port: Option<u16>) -> Result<Self, AddressError> {
         if let Some(path) = text.strip_prefix("unix:") {
             return if path.is_empty() { Err(AddressError::NoPath) } else { Ok(Self::Unix(path.into())) };

@@ -15,7 +15,7 @@ use tokio::time::Instant;
 
 use crate::clock;
 
-/// Expiry time that marks a free slot in the alarm table: never.
+/// Expiry time of a free slot in the alarm table; a free slot never expires.
 const FREE: u64 = u64::MAX;
 /// Maximum sleep of the alarm task in milliseconds, so that any time fits into the timer.
 const MAX_SLEEP_MS: u64 = 3_600_000;
@@ -46,8 +46,8 @@ thread_local! {
 pub(crate) struct Alarm(usize);
 
 impl Alarm {
-    /// Allocates a slot that expires in `ms` milliseconds. Must be called within a Tokio runtime that stays on this
-    /// thread.
+    /// Allocates a slot that expires `ms` milliseconds from now. Must be called within a Tokio runtime that stays on
+    /// this thread.
     pub(crate) fn new(ms: u64) -> Self {
         let slot = TABLE.with_borrow_mut(|table| {
             table.free.pop().unwrap_or_else(|| {

@@ -24,12 +24,13 @@ pub struct Attempt {
     /// Status of the response or of the failure; 0 before the response head, and if the attempt was cancelled before it
     /// (`$upstream_status`).
     pub status: u16,
-    /// Time to a usable connection; `None` until then (`$upstream_connect_time`).
+    /// Time to a usable connection; `None` before a connection is usable (`$upstream_connect_time`).
     pub connect_ms: Option<u64>,
-    /// Time to the response head, or to the first byte of a byte stream; `None` until then (`$upstream_header_time`).
+    /// Time to the response head, or to the first byte of a byte stream; `None` before it is received
+    /// (`$upstream_header_time`).
     pub header_ms: Option<u64>,
-    /// Time until the body was complete, the attempt failed, or the body was no longer needed; `None` until then
-    /// (`$upstream_response_time`).
+    /// Time until the body was complete, the attempt failed, or the body was no longer needed; `None` while the attempt
+    /// is in progress (`$upstream_response_time`).
     pub response_ms: Option<u64>,
     /// Number of bytes sent to the peer (`$upstream_bytes_sent`).
     pub bytes_sent: u64,
@@ -51,7 +52,8 @@ pub struct Attempt {
 }
 
 impl Attempt {
-    /// Returns the age of the attempt in milliseconds.
+    /// Returns the time since the start of the attempt in milliseconds; it increases even after the attempt is
+    /// finished.
     pub fn age_ms(&self) -> u64 {
         clock::now().saturating_sub(self.began)
     }
@@ -87,20 +89,22 @@ impl Attempts {
         self.begin(Arc::clone(&name), name).failed(502);
     }
 
-    /// Records the cookie that identifies the peer of the last attempt to the client.
+    /// Stores a `Set-Cookie` value in the last attempt; the cookie identifies the peer of this attempt. No effect if
+    /// the list is empty.
     pub fn set_cookie(&self, value: Vec<u8>) {
         if let Some(last) = self.0.attempts.borrow_mut().last_mut() {
             last.set_cookie = Some(value);
         }
     }
 
-    /// Returns a handle that reports whether a connection to a peer was established in any attempt from now on.
+    /// Returns a handle that reports whether any attempt that starts after this call has established a connection to a
+    /// peer.
     pub fn track_sent(&self) -> SentTracker {
         SentTracker { attempts: self.clone(), from: self.0.attempts.borrow().len() }
     }
 
-    /// Returns whether the application reported a fatal error in the last attempt. The result is final once the body is
-    /// complete.
+    /// Returns whether the application reported a fatal error in the last attempt; false without attempts. The result
+    /// is final once the body is complete.
     pub fn had_fatal_error(&self) -> bool {
         self.0.attempts.borrow().last().is_some_and(|attempt| attempt.fatal)
     }
@@ -110,13 +114,14 @@ impl Attempts {
         self.0.next_changes_group.set(!self.0.attempts.borrow().is_empty());
     }
 
-    /// Starts an attempt. `address` is that of the peer, or the name of `group` if no peer is available.
+    /// Starts the record of an attempt without a peer, which updates no counters. `address` is the value for
+    /// `$upstream_addr`: the name of `group`, or a host name that could not be resolved.
     pub(crate) fn begin(&self, address: Arc<str>, group: Arc<str>) -> AttemptLog {
         self.begin_at(address, group, None)
     }
 
     /// Starts the record of an attempt to reach the peer at `address` in `group`, and returns its log. The result is
-    /// added to the counters of `peer`, if given.
+    /// added to the counters of `peer`; `None` updates no counters.
     pub(crate) fn begin_at(
         &self,
         address: Arc<str>,
@@ -132,7 +137,7 @@ impl Attempts {
     }
 }
 
-/// Handle that reports whether a connection to a peer was established for a request.
+/// Handle that reports whether a connection to a peer was established for a request since the handle was created.
 #[derive(Clone, Debug)]
 pub struct SentTracker {
     attempts: Attempts,
@@ -141,7 +146,8 @@ pub struct SentTracker {
 }
 
 impl SentTracker {
-    /// Returns whether a connection was established for the request, so that a peer may have started to process it.
+    /// Returns whether a connection to a peer was established since the handle was created: a peer may then have
+    /// started to process the request.
     pub fn has_begun(&self) -> bool {
         let attempts = self.attempts.get();
         attempts.iter().skip(self.from).any(|attempt| attempt.connect_ms.is_some())
@@ -182,12 +188,12 @@ impl AttemptLog {
         });
     }
 
-    /// Adds to the bytes sent to the peer.
+    /// Adds `bytes` to the number of bytes sent to the peer.
     pub(crate) fn sent(&self, bytes: usize) {
         self.update(|attempt, _| attempt.bytes_sent += bytes as u64);
     }
 
-    /// Adds to the bytes received from the peer.
+    /// Adds `bytes` to the number of bytes received from the peer.
     pub(crate) fn received(&self, bytes: usize) {
         self.update(|attempt, _| attempt.bytes_received += bytes as u64);
     }
@@ -208,7 +214,7 @@ impl AttemptLog {
         });
     }
 
-    /// Adds to the length of the response body.
+    /// Adds `bytes` to the number of received body bytes.
     pub(crate) fn body(&self, bytes: usize) {
         self.update(|attempt, _| attempt.response_length += bytes as u64);
     }
@@ -218,7 +224,7 @@ impl AttemptLog {
         self.update(|attempt, _| attempt.fatal = true);
     }
 
-    /// Records that the attempt failed; `status` is the status of that failure, such as 502.
+    /// Records that the attempt failed now; `status`, such as 502, replaces the status of a response head.
     pub(crate) fn failed(&self, status: u16) {
         self.update(|attempt, elapsed| {
             attempt.status = status;
@@ -226,7 +232,7 @@ impl AttemptLog {
         });
     }
 
-    /// Removes this attempt, which must be the last, from the list, as if it had not been made.
+    /// Removes this attempt, which must be the last of the list. The counters of its peer are not updated.
     pub(crate) fn discard(&mut self) {
         let discarded = self.all.0.attempts.borrow_mut().pop();
         self.all.0.next_changes_group.set(discarded.is_some_and(|attempt| attempt.after_redirect));
@@ -235,8 +241,8 @@ impl AttemptLog {
 }
 
 impl Drop for AttemptLog {
-    /// Records that the attempt is finished, unless [`AttemptLog::failed`] has recorded it: the body is complete, has failed
-    /// or is no longer needed. Adds the attempt to the counters of its peer.
+    /// Records the time of the attempt, unless [`AttemptLog::failed`] has recorded it: the body is complete, has failed
+    /// or is no longer needed. Adds the attempt to the counters of its peer, if any.
     fn drop(&mut self) {
         self.update(|attempt, elapsed| {
             attempt.response_ms.get_or_insert(elapsed);

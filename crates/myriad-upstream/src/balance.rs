@@ -31,8 +31,8 @@ pub(crate) struct Weights {
 #[derive(Debug)]
 struct Weight {
     current: i64,
-    /// Effective weight of the peer: [`Weights::failed`] lowers it; each round robin between peers that include this
-    /// one raises it by one, up to the configured weight.
+    /// Effective weight of the peer: [`Weights::failed`] lowers it; each round robin in which the peer takes part
+    /// raises it by one, up to the configured weight.
     effective: i64,
 }
 
@@ -42,7 +42,8 @@ impl Weights {
         Self { peers, random_state: RandomState::new().hash_one(0) }
     }
 
-    /// Adapts to a new list of peers: remaining peers retain their state, unless their weight has changed.
+    /// Adapts to a new list of peers. A peer in both lists retains its current and effective weight, unless its
+    /// configured weight has changed.
     pub(crate) fn adapt(&mut self, before: &Peers, after: &Peers) {
         let mut next = Self::new(&after.configs).peers;
         for ((state, config), kept) in before.states.iter().zip(&before.configs).zip(self.peers.drain(..)) {
@@ -93,7 +94,8 @@ impl TriedPeers {
         self.0.contains(&peer.id)
     }
 
-    /// Returns the maximum number of hashes for a choice; as in nginx, each tried peer allows one more.
+    /// Returns the maximum number of hashes for a choice by `ip_hash` or `hash` without `consistent`: 21 and, as in
+    /// nginx, one more for each tried peer.
     fn hashes(&self) -> u32 {
         MAX_REHASHES + 1 + u32::try_from(self.0.len()).unwrap_or(0)
     }
@@ -138,8 +140,9 @@ impl PeerSelection<'_> {
     }
 
     /// Returns the usable peer whose `sticky` identifier is `sid`, even if it is draining; `None` if `sid` is `None`,
-    /// or if there is no such peer. Of several, returns the one with the fewest active requests. Considers only backups
-    /// if `backup` is set, otherwise only other peers. The weights of round robin do not change.
+    /// or if no usable peer has this identifier. Of several such peers, returns the peer with the fewest active
+    /// requests. Considers only backups if `backup` is set, otherwise only other peers. The weights of round robin do
+    /// not change.
     fn selected_peer(&self, tried: &TriedPeers, sid: Option<&[u8]>, backup: bool) -> Option<usize> {
         let sid = sid?;
         let named = self.peers.sids.iter().enumerate().filter(|(_, own)| own.as_bytes() == sid);
@@ -163,7 +166,8 @@ impl PeerSelection<'_> {
     }
 
     /// Returns whether a peer may get the request, whatever its number of active requests: it is not down, not
-    /// draining, not excluded by health checks, not tried already, and not failing (unless it is the only peer).
+    /// draining, not excluded by health checks and not tried already. A peer that is excluded because of failures is
+    /// only eligible if it is the only peer of the group.
     fn is_eligible(&self, index: usize, tried: &TriedPeers) -> bool {
         let (peer, state) = (&self.peers.configs[index], &self.peers.states[index]);
         !state.ordered.drains(peer) && self.is_alive(index, tried)
@@ -179,7 +183,8 @@ impl PeerSelection<'_> {
             && (lone || !state.is_failing(peer, self.now))
     }
 
-    /// Returns whether waiting may help: at least one eligible peer only lacks a free connection (`max_conns`).
+    /// Returns whether a request should wait: at least one peer is eligible except that it has its maximum number of
+    /// active requests (`max_conns`).
     pub(crate) fn is_full(&self, tried: &TriedPeers) -> bool {
         let peers = self.peers.configs.iter().enumerate();
         let mut willing = peers.filter(|(index, _)| self.is_eligible(*index, tried));
@@ -207,7 +212,7 @@ impl PeerSelection<'_> {
         self.round_robin(weights, &ties)
     }
 
-    /// Returns whether peer `a` has less load in relation to its weight than peer `b`.
+    /// Returns whether the load of peer `a`, divided by its weight, is below that of peer `b`.
     fn is_less(&self, least: LeastMeasure, a: usize, b: usize) -> bool {
         let load = |index: usize| {
             let (state, config) = (&self.peers.states[index], &self.peers.configs[index]);
@@ -233,9 +238,9 @@ impl PeerSelection<'_> {
     }
 
     /// Implements smooth round robin: adds the effective weight of each peer in `usable` (reduced during its slow
-    /// start) to its current weight, chooses the peer with the highest, and subtracts the sum of the added weights from
-    /// it. Also raises the effective weight of each of these peers by one, up to its configured weight. `None` if
-    /// `usable` is empty.
+    /// start) to its current weight, chooses the peer with the highest current weight, and subtracts the sum of the
+    /// added weights from the current weight of this peer. Also raises the effective weight of each of these peers by
+    /// one, up to its configured weight. `None` if `usable` is empty.
     fn round_robin(&self, weights: &mut Weights, usable: &[usize]) -> Option<usize> {
         let mut total = 0;
         let mut best = None;
@@ -300,8 +305,8 @@ impl PeerSelection<'_> {
         })
     }
 
-    /// Returns a random usable peer; `None` if too many random choices hit unusable peers, or if all
-    /// peers are backups.
+    /// Returns a random usable peer, with a probability proportional to its weight; `None` if [`MAX_REHASHES`] random
+    /// choices hit unusable peers, or if all peers are backups.
     fn by_random(&self, weights: &mut Weights, tried: &TriedPeers) -> Option<usize> {
         let total = self.total_weight();
         if total == 0 {

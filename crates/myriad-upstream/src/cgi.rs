@@ -52,7 +52,7 @@ fn begin_body(mut head: ResponseHead, method: Method) -> Result<CgiResponseHead,
     Ok(CgiResponseHead { head, demux: Cgi { left, has_body: framing != ResponseFraming::None } })
 }
 
-/// Converts a parse error of a head.
+/// Converts a parse error of a response head to an error for the error log.
 pub(crate) fn invalid_head(error: HeadError) -> OriginError {
     let kind = match error {
         HeadError::TooBig => ErrorKind::TooLargeHead,

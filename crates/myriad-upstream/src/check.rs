@@ -70,7 +70,7 @@ impl ProbeResult {
     }
 }
 
-/// Peer to probe, with the address for health checks, whose port may differ from that for requests.
+/// Peer to probe. The port for health checks may differ from the port for requests.
 #[derive(Debug)]
 pub struct ProbeTarget(SelectedPeer);
 
@@ -112,16 +112,16 @@ impl ProbeTarget {
 }
 
 impl Group {
-    /// Sets the rules of the checks of all current and future peers; empty if the peers are not checked.
+    /// Sets the rules of the checks of all current and future peers; `rules` is empty if the peers are not checked.
     ///
     /// Every worker calls this when its configuration starts; only the first call sets the rules. Returns `true` for
-    /// the first call, unless `rules` is empty: that worker must run the checks for all.
+    /// the first call, unless `rules` is empty: the calling worker must then run the checks for all workers.
     pub fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         self.roster.begin_checks(rules)
     }
 
-    /// Starts a check in tasks on the current thread. The tasks stop when the group is dropped or a newer configuration
-    /// uses the same peers; that of a peer also when the peer is removed. A task that panics is restarted.
+    /// Starts a check in tasks on the current thread. All tasks stop when the group is dropped or a newer configuration
+    /// uses the same peers; the task of a removed peer stops too. A task that panics is restarted.
     pub fn check(&self, rules: CheckRules, probe: Rc<dyn Probe>, log_health: &HealthLogger) {
         let checker = Rc::new(Checker {
             roster: Arc::downgrade(&self.roster),
@@ -143,7 +143,8 @@ impl Group {
             .collect()
     }
 
-    /// Sends a request to `peer` only; it may be repeated on a new connection if a reused one was closed.
+    /// Sends a request to `peer` only. The request may be repeated on a new connection if a reused connection was
+    /// closed.
     ///
     /// The request is not counted as a request of the peer, and a FastCGI connection is closed after it. `pool` should
     /// not be the pool for client requests, because the port of the check may differ.
@@ -160,7 +161,7 @@ impl Group {
     }
 }
 
-/// Running health check of a group.
+/// Health check of the peers of a group, running in one worker.
 struct Checker {
     roster: Weak<Roster>,
     rules: CheckRules,
@@ -232,8 +233,9 @@ impl Checker {
         Some(ProbeTarget::new(&peers, index, self.rules.port))
     }
 
-    /// Records whether a probe passed or failed, and logs a change of health; a peer that becomes healthy starts slowly
-    /// (`slow_start`) and wakes a waiting request. Returns `false` if the check of this peer must stop.
+    /// Records whether a probe passed or failed (an unknown result is ignored), and logs a change of health. A peer
+    /// that becomes healthy starts slowly (`slow_start`) and wakes a waiting request. Returns `false` if the check of
+    /// this peer must stop.
     fn record(&self, peer: &ProbeTarget, finding: ProbeResult) -> bool {
         let Some(roster) = self.roster.upgrade() else { return false };
         let why = match finding {

@@ -30,8 +30,8 @@ thread_local! {
     static CACHED: Cell<CachedTime> = const { Cell::new(CachedTime { sleeps: false, ms: 0, reads_left: 0 }) };
 }
 
-/// Returns milliseconds since the first call in the process, plus one hour: 0 can mean "never" and is always in the
-/// past. The times of two threads may differ by a few milliseconds.
+/// Returns milliseconds since the first call in the process, plus one hour, so that 0, which can mean "never", is
+/// always in the past. The times of two threads may differ by a few milliseconds.
 pub(crate) fn now() -> u64 {
     let known = CACHED.get();
     if known.reads_left > 0 {

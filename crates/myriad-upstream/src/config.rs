@@ -19,13 +19,14 @@ pub struct GroupConfig {
     /// Name of the `upstream` block; without a block, the host or address of the target. The health of peers is stored
     /// under this name.
     pub name: String,
-    /// Peers with fixed addresses, in order: those of the `state` file, or those of the configuration.
+    /// Peers with fixed addresses, in the order of the `state` file or of the configuration.
     pub peers: Vec<PeerConfig>,
     /// Algorithm that selects the peer of a request (`ip_hash`, `least_conn`, …).
     pub balance: Balance,
     /// Reuse of connections, and its limits (`keepalive`).
     pub keepalive: KeepAlive,
-    /// Queue for requests that wait for a peer (`queue`); `None` rejects them immediately.
+    /// Queue for requests that wait while all peers are busy (`queue`); without it (`None`), such requests fail
+    /// immediately.
     pub queue: Option<UpstreamQueue>,
     /// True if a request can select a peer by its identifier (`sticky`).
     pub sticky: bool,
@@ -40,10 +41,10 @@ pub struct GroupConfig {
 pub struct GroupZone {
     /// Name of the shared memory zone.
     pub name: String,
-    /// Resolver for the names of servers that an administrator adds, with the timeout in milliseconds; `None` if the
+    /// Resolver for the names of servers that an administrator adds, with its timeout in milliseconds; `None` if the
     /// configuration has no `resolver`.
     pub resolver: Option<(Arc<ResolverConfig>, u64)>,
-    /// File with the servers, which replaces those in the configuration (`state`); `None` without it.
+    /// File that contains the servers of the group, instead of `server` directives (`state`); `None` without it.
     pub state: Option<PathBuf>,
     /// Port of added servers without a port; `None` if a port is required.
     pub default_port: Option<u16>,
@@ -139,8 +140,8 @@ fn zone(
     })
 }
 
-/// Reads the servers of a `state` file; empty without one, if the file does not exist, or if it is unreadable or
-/// invalid, which `errors` reports.
+/// Reads the servers of a `state` file; empty if none is configured or the file does not exist. An unreadable or
+/// invalid file is reported in `errors`; the result is then empty as well.
 fn state(zone: &GroupZone, upstream: &UpstreamConf, errors: &mut Vec<Diagnostic>) -> Vec<GroupServer> {
     let Some(path) = &zone.state else { return Vec::new() };
     let read = match std::fs::read_to_string(path) {
@@ -173,7 +174,7 @@ fn peer(server: &UpstreamServer, address: PeerAddress) -> PeerConfig {
 }
 
 /// Returns the server if its name is resolved at run time, otherwise `None`. As in nginx, `resolve` has no effect on an
-/// address. An invalid name is reported in `errors`.
+/// address. An invalid name is reported in `errors`, but the server is returned.
 fn named_server(server: &UpstreamServer, errors: &mut Vec<Diagnostic>) -> Option<NamedServer> {
     let (true, UpstreamAddress::Host(host, port)) = (server.resolve, &server.address) else { return None };
     let mut host = host.strip_suffix('.').unwrap_or(host).to_ascii_lowercase();
@@ -231,14 +232,14 @@ pub struct KeepAlive {
     /// Maximum number of idle FastCGI connections to a peer, 0 for none (`keepalive`). The limit applies to the whole
     /// process, so it should be at most half of php-fpm's children.
     pub connections: usize,
-    /// Maximum number of idle HTTP/1 or memcached connections, and of idle HTTP/2 connections, with the same TLS
-    /// parameters to a peer for each worker, 0 for none (`keepalive`).
+    /// Maximum number of idle HTTP/1 and memcached connections of each worker to a peer, counted separately for each
+    /// set of TLS parameters; also the maximum number of idle HTTP/2 connections. 0 for none (`keepalive`).
     pub http: usize,
-    /// Maximum number of requests per connection (`keepalive_requests`).
+    /// Number of requests after which a connection is closed instead of reused (`keepalive_requests`).
     pub requests: u32,
     /// Age of a connection in milliseconds after which it gets no further requests (`keepalive_time`).
     pub time_ms: u64,
-    /// Maximum idle time in milliseconds (`keepalive_timeout`).
+    /// Time in milliseconds after which an idle connection is closed (`keepalive_timeout`).
     pub timeout_ms: u64,
     /// Maximum idle time of a FastCGI connection in milliseconds; `timeout_ms` applies if it is shorter. An idle
     /// connection occupies a php-fpm child that cannot serve other connections.
@@ -249,7 +250,8 @@ pub struct KeepAlive {
 }
 
 impl Default for KeepAlive {
-    /// Returns disabled reuse, with the limits of an `upstream` block without parameters and one second for FastCGI.
+    /// Returns parameters that disable reuse. The other limits are those of an `upstream` block without parameters, and
+    /// one second for idle FastCGI connections.
     fn default() -> Self {
         let bare = UpstreamConf::bare(Registry::language(), String::new(), Span::default());
         Self {

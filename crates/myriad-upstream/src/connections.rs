@@ -26,15 +26,15 @@ pub trait WorkerConnections {
 /// Counter and limit of a worker's connections to origins, active and idle, except idle FastCGI connections, which all
 /// workers share. Clones share the counter.
 ///
-/// The limit is below that of all connections of the worker, so that slow fetches leave connections for clients with
-/// cached responses.
+/// The limit is below the limit of all connections of the worker (`worker_connections`), so that slow fetches leave
+/// connections for clients that get cached responses.
 #[derive(Clone)]
 pub struct Connections(Rc<Inner>);
 
 struct Inner {
-    /// Maximum number of connections.
+    /// Maximum number of connections to origins.
     max_open: usize,
-    /// Number of connections, active and idle.
+    /// Number of connections to origins, active and idle.
     open: Cell<usize>,
     waiters: WaitQueue,
     worker_connections: Option<Box<dyn WorkerConnections>>,
@@ -52,8 +52,8 @@ impl Connections {
         Self::of(usize::MAX, None)
     }
 
-    /// Creates a counter with a limit of `most` connections, each of which also takes a connection of the worker from
-    /// `worker_connections`.
+    /// Creates a counter with a limit of `most` connections. Each connection also takes one of the connections of the
+    /// worker from `worker_connections`.
     pub fn bounded(most: usize, worker_connections: Box<dyn WorkerConnections>) -> Self {
         Self::of(most, Some(worker_connections))
     }
@@ -73,8 +73,8 @@ impl Connections {
     }
 
     /// Takes a slot, in queue order and within `timeout_ms`. `make_room` closes an idle connection and returns whether
-    /// there was one. Returns an error after the timeout, or immediately if the worker has reached `worker_connections`
-    /// and `make_room` closes none.
+    /// it has closed one. Fails after the timeout, and as soon as an attempt finds that the worker has reached
+    /// `worker_connections` and `make_room` closes no connection.
     pub(crate) async fn take(
         &self,
         make_room: impl Fn() -> bool,

@@ -16,7 +16,7 @@ use crate::roster::Roster;
 use crate::server_change::{ServerChange, ServerSnapshot, is_route};
 use crate::servers::GroupServer;
 
-/// Number of servers of a group, including configured ones, from which on administrators cannot add servers.
+/// Maximum number of servers of a group, including configured servers, that administrators can reach by adding servers.
 const MAX_SERVERS: usize = 4096;
 
 /// Handle to view and control the peers of a group at run time.
@@ -131,8 +131,9 @@ impl GroupControl {
     }
 
     /// Changes the address or parameters of the server with this identifier. A change of `down` or `drain` removes
-    /// administrator orders for its peers and resets their failures. Requires `zone`. The error is the reason why
-    /// nothing was changed, for example that the new address is for a server with a name.
+    /// administrator orders for its peers and resets their failures. Requires `zone`. Fails without any change, for
+    /// example if no server has this identifier, or if `change.server` differs from the name of a server whose name is
+    /// resolved at run time.
     pub fn change(&self, id: u64, change: &ServerChange) -> Result<ServerSnapshot, EditError> {
         let zone = self.0.zone.as_ref().ok_or(EditError::Static)?;
         self.reject_resolved_peer(id)?;
@@ -161,8 +162,8 @@ impl GroupControl {
         Ok(changed)
     }
 
-    /// Removes the server with this identifier; its active requests can complete. Requires `zone`; the error is the
-    /// reason why it was not removed.
+    /// Removes the server with this identifier; its active requests can complete. Fails without `zone`, if no server
+    /// has this identifier, and if the `state` file cannot be written.
     pub fn remove(&self, id: u64) -> Result<(), EditError> {
         self.reject_resolved_peer(id)?;
         self.0.edit(|servers, _| {

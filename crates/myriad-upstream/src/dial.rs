@@ -44,7 +44,7 @@ pub struct DialOptions {
     pub preface: Bytes,
     /// TLS parameters for the peer (`proxy_ssl`); `None` for no TLS.
     pub tls: Option<OriginTls>,
-    /// If true, tries another peer after a failed connection (`proxy_next_upstream`).
+    /// If true, another peer is tried after connecting to a peer has failed (`proxy_next_upstream`).
     pub next: bool,
     /// Maximum number of peers to try, 0 for all (`proxy_next_upstream_tries`).
     pub tries: u32,
@@ -66,7 +66,8 @@ pub struct DialedConnection<T> {
     timing: DialTiming,
 }
 
-/// Response times for `least_time`; dropping the connection records the time of the last byte, unless it has failed.
+/// Response times for `least_time`. Dropping the connection records the time from the start of the attempt until the
+/// drop, unless a failure was recorded.
 #[derive(Debug)]
 struct DialTiming {
     active: ActiveRequest,
@@ -102,12 +103,12 @@ impl Drop for DialTiming {
 }
 
 impl<T> DialedConnection<T> {
-    /// Records bytes sent to the peer.
+    /// Records that `bytes` bytes were sent to the peer.
     pub fn sent(&self, bytes: usize) {
         self.log.sent(bytes);
     }
 
-    /// Records bytes received from the peer.
+    /// Records that `bytes` bytes were received from the peer, and the time of the first call.
     pub fn received(&self, bytes: usize) {
         self.log.first_byte();
         self.timing.record_byte();
@@ -151,7 +152,7 @@ impl Group {
         self.dial_with(connections, dial, open, failed).await
     }
 
-    /// Records a failure of a connected peer, for UDP: a failure only appears after the socket is created.
+    /// Records a failure of the peer, for UDP: failures are only detected after [`Group::dial_datagrams`] has returned.
     pub fn record_dial_failure<T>(&self, dialed: &DialedConnection<T>) {
         dialed.timing.has_failed.set(true);
         self.failed(&dialed.chosen);

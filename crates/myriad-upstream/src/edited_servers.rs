@@ -26,8 +26,8 @@ pub enum EditError {
     NoBackup,
     /// The balancing algorithm does not support `slow_start`.
     SlowStart,
-    /// The identifier is that of a peer to which a name resolved, which cannot be changed itself, or the change would
-    /// alter the name of a server.
+    /// The change is for a peer that a server name resolved to, which cannot be changed separately, or it would alter a
+    /// server name that is resolved at run time.
     Immutable(u64),
     /// The group has the maximum number of servers.
     TooMany,
@@ -47,8 +47,8 @@ pub(crate) struct EditedServers {
 
 #[derive(Debug)]
 struct StoredServers {
-    /// Servers of the group when the configuration was loaded that was in use at the change: its `server` directives,
-    /// or the contents of its `state` file.
+    /// Servers of the configuration that was in use at the change, as they were when it was loaded: its `server`
+    /// directives, or the contents of its `state` file.
     configured: Vec<GroupServer>,
     /// Servers after the change, with their identifiers.
     servers: Vec<(u64, GroupServer)>,

@@ -35,7 +35,7 @@ impl Phase {
     }
 }
 
-/// Kind of a failure; the directive parameters in parentheses are those of `*_next_upstream` and `*_use_stale`.
+/// Kind of a failure; a word in parentheses is the corresponding parameter of `*_next_upstream` and `*_use_stale`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ErrorKind {
     /// The connection could not be established (`error`).
@@ -78,7 +78,7 @@ pub enum ErrorKind {
     RequestBody(BodyError),
 }
 
-/// Failure of an exchange with an origin.
+/// Error of a request to an origin, with its kind, its phase and the text for the error log.
 #[derive(Clone, Debug)]
 pub struct OriginError {
     kind: ErrorKind,
@@ -172,7 +172,7 @@ impl OriginError {
         }
     }
 
-    /// Converts the error to that of a response body whose head was already forwarded.
+    /// Converts the error to a body error, for a response whose head was already forwarded.
     pub(crate) fn into_body_error(self) -> BodyError {
         match self.kind {
             ErrorKind::RequestBody(error) => error,

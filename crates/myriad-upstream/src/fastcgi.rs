@@ -74,8 +74,8 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Parses the response head from `data` without a copy if all of it arrived in one piece, which is the usual case,
-/// otherwise from the bytes gathered so far. Returns the head and the bytes after it; `None` if the head is incomplete.
+/// Parses the response head from the bytes in `gathered` and `data`. If `gathered` is empty, which is the usual case,
+/// nothing is copied. Returns the head and the bytes after it; `None` if the head is incomplete.
 fn parse(
     gathered: &mut BytesMut,
     data: Bytes,

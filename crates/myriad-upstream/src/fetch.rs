@@ -78,8 +78,8 @@ impl Group {
     }
 
     /// Chooses the first peer, immediately or after the request has waited in the queue (`queue`). Fails if no peer is
-    /// eligible; if all peers are busy, fails if the request may not wait, no queue is configured, the queue is full,
-    /// or the wait times out.
+    /// eligible (with `queue`, waits instead while the first result for a server name is pending); if all peers are
+    /// busy, fails if the request may not wait, no queue is configured, the queue is full, or the wait times out.
     async fn first_peer(
         &self,
         tried: &mut TriedPeers,
@@ -140,8 +140,8 @@ impl Group {
     }
 
     /// Updates the health of the peer after an attempt. As in nginx, errors, timeouts and invalid heads are failures,
-    /// except errors of the request body and of this worker's limits; statuses only if they allow a retry with another
-    /// peer, but never 403 and 404.
+    /// except errors of the request body and of this worker's limits. A response status is a failure only if `retry`
+    /// allows another peer for it; 403 and 404 never are.
     fn record_health(
         &self,
         chosen: &SelectedPeer,
@@ -249,7 +249,7 @@ impl Group {
 
 /// Limits of retries: the number of attempts left, the time, and the repeatability of the request.
 struct RetryBudget {
-    /// Number of attempts left.
+    /// Number of further attempts that the limits allow, including the current attempt.
     left: usize,
     /// Start of the first attempt, in the units of [`clock::now`].
     started: u64,
@@ -464,7 +464,7 @@ fn respond(link: Box<Link>, begun: ResponseStart) -> Box<OriginResponse> {
     Box::new(OriginResponse { head, body, upgraded: None, peer, trailers, sid: None })
 }
 
-/// Returns a response with the connection itself, for another protocol (upgrade or tunnel).
+/// Returns a response that contains the connection, for another protocol (upgrade or tunnel).
 fn upgraded(link: Box<Link>, head: ResponseHead) -> Box<OriginResponse> {
     link.log.head(head.status);
     let (peer, upgraded) = (link.peer.clone(), Some(link.into_upgraded()));

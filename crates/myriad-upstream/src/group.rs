@@ -26,7 +26,7 @@ pub struct Group {
     pub(crate) wait_queue: WaitQueue,
 }
 
-/// Result of the choice of a peer.
+/// Result of the choice of a peer for a request.
 pub(crate) enum PeerChoice {
     /// The chosen peer, whose number of active requests includes this request.
     Peer(PickedPeer),
@@ -75,7 +75,7 @@ impl SelectedPeer {
         self.peers.sids.get(self.index)
     }
 
-    /// Returns the first peer of a list as the selected one.
+    /// Selects the first peer of a list.
     pub(crate) fn of(peers: Arc<Peers>) -> Self {
         Self { peers, index: 0 }
     }
@@ -170,7 +170,8 @@ impl Group {
         PeerChoice::Peer(PickedPeer { chosen: SelectedPeer { peers: Arc::clone(peers), index }, active })
     }
 
-    /// Records a failed attempt, which also lowers the weight of the peer.
+    /// Records a failed attempt, which also lowers the effective weight of the peer, unless its `max_fails` is 0 or
+    /// exceeds its weight.
     pub(crate) fn failed(&self, chosen: &SelectedPeer) {
         chosen.state().failed(chosen.config(), clock::now());
         let mut now = self.roster.lock();

@@ -6,7 +6,7 @@ use myriad_http::ResponseHead;
 
 /// Maximum number of response heads that a thread pools to reuse their memory.
 const MAX_POOLED: usize = 64;
-/// Maximum size of a pooled response head: the bytes of its fields and reason phrase.
+/// Maximum size in bytes of a pooled response head: its fields and reason phrase.
 const MAX_HEAD_BYTES: usize = 8 * 1024;
 
 thread_local! {

@@ -24,7 +24,8 @@ pub struct CheckRules {
     pub passes: u32,
     /// True if a peer gets no requests before it has passed the check.
     pub mandatory: bool,
-    /// True if `mandatory` does not apply after a reload to peers that were healthy before (`persistent`).
+    /// True if peers that were healthy before a reload may get requests after it without passing the check again,
+    /// despite `mandatory` (`persistent`).
     pub persistent: bool,
     /// Port of the health check; `None` for the port of requests.
     pub port: Option<u16>,
@@ -122,11 +123,11 @@ impl PeerHealth {
         self.worst.load(Relaxed) != 0
     }
 
-    /// Makes the roster with the number `owner` the owner of the checks, unless it or a newer roster already owns them.
-    /// A check of the same name retains its state, with two exceptions: as in nginx, a healthy peer must pass a
-    /// `mandatory` check again unless that is `persistent`; and a peer that had to pass a check first is healthy if the
-    /// check is no longer `mandatory`. In a new check, the peer must first pass if the check is `mandatory`; otherwise
-    /// it is healthy.
+    /// Makes the roster with the number `owner` the owner of the checks, unless this roster or a newer roster already
+    /// owns them. A check of the same name retains its state, with two exceptions: as in nginx, a healthy peer must
+    /// pass a `mandatory` check again unless the check is `persistent`; and a peer in the state `Checking` is healthy
+    /// if the check is no longer `mandatory`. In a new check, the state is `Checking` if the check is `mandatory`,
+    /// otherwise `Healthy`.
     pub(crate) fn take_over(&self, owner: u64, rules: &[CheckRules]) {
         let mut state = self.lock();
         if owner <= state.owner {

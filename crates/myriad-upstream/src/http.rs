@@ -88,7 +88,8 @@ pub(crate) async fn read_head(
     }
 }
 
-/// Returns whether a 101 response names protocols, all of which were requested (RFC 9110 §7.8).
+/// Returns whether the `Upgrade` field of a 101 response names at least one protocol, and all of its protocols are in
+/// `asked` (RFC 9110 §7.8).
 fn is_requested_upgrade(head: &ResponseHead, asked: &[u8]) -> bool {
     let members = |value| list_members(value).filter(|name| !name.is_empty());
     let is_asked = |name: &[u8]| members(asked).any(|other| other.eq_ignore_ascii_case(name));

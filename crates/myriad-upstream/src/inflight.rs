@@ -23,8 +23,8 @@ struct InflightStats {
     average_ms: u32,
 }
 
-/// Returns the next moving average in milliseconds: `ms` has a weight of one twentieth; with `before` 0, `ms` itself.
-/// At least 1.
+/// Returns the next moving average in milliseconds: nineteen twentieths of `before` and one twentieth of `ms`; `ms` if
+/// `before` is 0. At least 1.
 pub(crate) fn averaged(before: u32, ms: u64) -> u32 {
     let ms = u32::try_from(ms).unwrap_or(u32::MAX).max(1);
     match before {
@@ -42,7 +42,7 @@ impl Inflight {
         self.show(&known);
     }
 
-    /// Records the end of a request that was started at `begun`.
+    /// Records the end of a request for which [`Inflight::begin`] was called with the time `begun`.
     pub(crate) fn end(&self, begun: u64) {
         let mut known = self.lock();
         known.count -= 1;

@@ -139,7 +139,7 @@ impl Link {
     }
 
     /// Reads the available bytes. A buffer is only allocated once the stream is readable, so that waiting requests need
-    /// none and the same memory, still in the CPU cache, serves one exchange after another.
+    /// no buffer, and consecutive exchanges use the same memory while it is in the CPU cache.
     fn poll_read(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         let stream = &mut self.pooled.connection.stream;
         if self.input.capacity() - self.input.len() < MIN_READ_SPACE {
@@ -196,8 +196,8 @@ impl Link {
             && matches!(error.kind(), ErrorKind::Closed | ErrorKind::Io)
     }
 
-    /// Handles output of the application on stderr, received in this phase: passes it to the observer, and records a
-    /// fatal error if it contains one of PHP's or a text of `fastcgi_catch_stderr`.
+    /// Handles output of the application on stderr, received in `phase`: passes the text to the observer, and records a
+    /// fatal error if the text contains a fatal error of PHP or a text of `fastcgi_catch_stderr`.
     pub(crate) fn stderr(&mut self, text: &[u8], phase: Phase) {
         if self.fatal_errors.push(text) || self.is_invalidated_by(text) {
             self.log.fatal();

@@ -42,7 +42,7 @@ impl Group {
     }
 }
 
-/// Names of the servers of a group, each of which is resolved by a task.
+/// Server names of a group; a task resolves each name.
 struct FollowedNames {
     roster: Weak<Roster>,
     log_unresolved: UnresolvedLogger,
@@ -98,8 +98,8 @@ struct NameRefresher {
     server: u64,
     named: NamedServer,
     resolver: Arc<ResolverConfig>,
-    /// Timeout of a resolution in milliseconds (`resolver_timeout`); also the delay before the next one after a failure
-    /// other than a missing name.
+    /// Timeout of a resolution in milliseconds (`resolver_timeout`); also the delay before the next resolution after a
+    /// failure other than a missing name.
     timeout_ms: u64,
     log_unresolved: UnresolvedLogger,
     /// Failure logged last, `None` after a success; the same failure is not logged twice in a row.

@@ -46,8 +46,8 @@ pub struct PeerSnapshot {
     pub status: PeerStatus,
     /// True if an order of an administrator overrides the configuration ([`crate::PeerOrder`]).
     pub is_ordered: bool,
-    /// Identifier of the peer in the group, and that of the server whose name resolved to it (`None` for a server with
-    /// an address); see [`crate::ServerSnapshot`].
+    /// Identifier of the peer in the group, and identifier of the server whose name resolved to the peer (`None` for a
+    /// server with an address); see [`crate::ServerSnapshot`].
     pub id: (u64, Option<u64>),
     /// Request and response counters of the peer.
     pub traffic: PeerTraffic,
@@ -89,7 +89,8 @@ pub enum PeerStatus {
     Draining,
     /// The peer gets no requests because of the configuration or an order (`down`).
     Down,
-    /// The peer has failed too often and is not used for some time (`max_fails`), unless it is the only one.
+    /// The peer has failed too often and gets no requests for some time (`max_fails`), unless it is the only peer of
+    /// the group.
     Unavailable,
     /// The peer must pass its checks first (`health_check mandatory`).
     Checking,
@@ -98,7 +99,7 @@ pub enum PeerStatus {
 }
 
 impl PeerStatus {
-    /// Returns the name of the state.
+    /// Returns the name of the state as in nginx's API.
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Up => "up",
@@ -387,12 +388,12 @@ impl PeerState {
         }
     }
 
-    /// Sets the status of the PHP-FPM pool of the peer; `None` if it is unknown.
+    /// Stores the status of the php-fpm pool of the peer; `None` if it is unknown.
     pub(crate) fn note_pool(&self, status: Option<PoolStatus>) {
         *self.pool.lock().unwrap_or_else(PoisonError::into_inner) = status;
     }
 
-    /// Resets the number of the peer's failures.
+    /// Sets the number of the peer's failures (`max_fails`) to 0, so that earlier failures no longer exclude the peer.
     pub(crate) fn reset(&self) {
         self.fails.store(0, Relaxed);
     }
@@ -478,8 +479,9 @@ impl ActiveRequest {
         self.2.set(Some((moment, now)));
     }
 
-    /// Records the time from the start of the request to `moment` in milliseconds, unless the request is not counted.
-    /// At the moment given to [`Self::is_inflight_until`], the request no longer counts for the request age.
+    /// Adds `ms`, the time in milliseconds from the start of the request to `moment`, to the average of the peer,
+    /// unless the request is not counted. At the moment given to [`Self::is_inflight_until`], the request no longer
+    /// counts for the request age.
     pub(crate) fn record_time(&self, moment: MeasuredUntil, ms: u64) {
         if self.1 {
             self.0.record_time(moment, ms);

@@ -59,7 +59,7 @@ impl PeerConfig {
 pub struct NamedServer {
     /// Name to resolve, in lower case without a final dot; for a service with its prefix, such as `_http._tcp.`.
     pub host: String,
-    /// True if the name is that of a service, whose records contain ports and weights (`service=`).
+    /// True if the name is a service name: its SRV records contain ports and weights (`service=`).
     pub is_service: bool,
     /// Port of the peers, unless service records contain it.
     pub port: u16,

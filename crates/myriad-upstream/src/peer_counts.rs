@@ -50,7 +50,7 @@ pub struct PeerTraffic {
 }
 
 impl PeerTraffic {
-    /// Returns the number of responses by the first digit of their status, from 1 to 5.
+    /// Returns the number of responses by the first digit of their status, from 1 to 5; other statuses are ignored.
     pub fn classes(&self) -> [u64; 5] {
         let mut classes = [0; 5];
         for (status, count) in &self.statuses {

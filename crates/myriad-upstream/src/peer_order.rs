@@ -37,7 +37,7 @@ impl CurrentOrder {
         self.0.store(code, Relaxed);
     }
 
-    /// Removes the administrator's order.
+    /// Removes the administrator's order, so that the configuration applies.
     pub(crate) fn forget(&self) {
         self.0.store(0, Relaxed);
     }

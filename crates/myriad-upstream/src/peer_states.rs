@@ -26,8 +26,8 @@ impl LastResolution {
         self.lock().members.clone()
     }
 
-    /// Stores the resolved servers of the roster `writer`, unless a newer roster has stored a result: an older roster
-    /// may use name servers that are no longer configured.
+    /// Stores the resolved servers of the roster `writer`, unless a newer roster has stored a result, because an older
+    /// roster may use name servers that are no longer configured.
     pub(crate) fn note(&self, writer: u64, members: &[ResolvedServer]) {
         let mut newest = self.lock();
         if writer >= newest.writer {
@@ -84,7 +84,7 @@ impl PeerStates {
     }
 
     /// Returns the sticky sessions of a group in a zone of `bytes` bytes. Existing sessions are retained; if they
-    /// exceed the zone, those without a response for the longest time are evicted.
+    /// exceed the zone, the sessions without a response for the longest time are evicted.
     pub fn sessions(&self, group: &str, zone: &str, bytes: u64) -> Arc<Sessions> {
         let mut all = self.all_sessions();
         let made = || Arc::new(Sessions::new(bytes));

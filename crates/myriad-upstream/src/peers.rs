@@ -13,9 +13,10 @@ pub(crate) struct Peers {
     pub(crate) configs: Vec<PeerConfig>,
     /// Formatted address of each peer (`$upstream_addr`); created once because every request records it.
     pub(crate) display_addresses: Vec<Arc<str>>,
-    /// Identifier of each peer in the group, and that of the server whose name resolved to it; `None` for a fixed peer.
+    /// Identifier of each peer in the group, and identifier of the server whose name resolved to the peer; `None` for a
+    /// server with an address.
     pub(crate) ids: Vec<(u64, Option<u64>)>,
-    /// State of each peer.
+    /// Run-time state of each peer, shared by all lists that contain the peer.
     pub(crate) states: Vec<Arc<PeerState>>,
     /// `sticky` identifier of each peer; empty without `sticky`.
     pub(crate) sids: Vec<Arc<str>>,

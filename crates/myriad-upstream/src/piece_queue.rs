@@ -51,7 +51,7 @@ impl PieceQueue {
         if self.first.is_empty() { self.rest.pop_front() } else { Some(std::mem::take(&mut self.first)) }
     }
 
-    /// Returns the first piece; `None` if the queue is empty.
+    /// Returns a mutable reference to the first piece; `None` if the queue is empty.
     pub(crate) fn front_mut(&mut self) -> Option<&mut Bytes> {
         if self.first.is_empty() { self.rest.front_mut() } else { Some(&mut self.first) }
     }

@@ -132,7 +132,7 @@ impl<C: Reusable + 'static> IdlePool<C> {
         true
     }
 
-    /// Returns the number of idle connections for `key`.
+    /// Returns the number of pooled connections for `key`, including expired connections that are not closed yet.
     pub(crate) fn count(&self, key: PoolKey) -> usize {
         lock(&self.0).idle.get(&key).map_or(0, Vec::len)
     }
@@ -172,8 +172,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Idle HTTP/1 and memcached connections and all HTTP/2 connections of a worker. They remain registered with the
-/// worker's runtime, so each worker has its own pool. They count towards the worker's [`Connections`].
+/// Idle HTTP/1 and memcached connections and all HTTP/2 connections of a worker. The connections remain registered with
+/// the worker's runtime, so each worker has a separate pool. They count towards the worker's [`Connections`].
 #[derive(Clone, Debug)]
 pub struct HttpPool {
     pub(crate) idle: IdlePool<CountedStream>,
@@ -193,7 +193,8 @@ impl HttpPool {
         Self { idle: IdlePool::new(), multiplexed: H2Connections::default(), connections }
     }
 
-    /// Closes an idle connection, preferably not HTTP/2; returns `false` if none is idle.
+    /// Closes the HTTP/1 or memcached connection that expires first, otherwise the HTTP/2 connection that has been idle
+    /// longest. Returns `false` if no connection is idle.
     pub(crate) fn close_oldest(&self) -> bool {
         self.idle.close_oldest() || self.multiplexed.close_oldest()
     }

@@ -18,8 +18,8 @@ use crate::tls::OriginTls;
 pub struct OriginRequest {
     /// Protocol, with the encoded request head.
     pub protocol: Protocol,
-    /// Request method. A response to `HEAD` has no body; a request that is not idempotent is not repeated once a peer
-    /// may have processed it, unless [`Self::retry`] permits it (`non_idempotent`).
+    /// Request method. A response to `HEAD` has no body; a request whose method is not idempotent is only repeated if
+    /// no peer can have processed it, or if [`Self::retry`] permits it (`non_idempotent`).
     pub method: Method,
     /// Body of the request.
     pub body: RequestPayload,
@@ -88,12 +88,13 @@ pub enum Protocol {
     /// Protocol whose request is an environment and a body, and whose response is a CGI or HTTP head and a body up to
     /// `Content-Length` or the end of the connection: SCGI, uwsgi.
     Cgi {
-        /// Environment in the framing of the protocol; a length in it must be that of the body.
+        /// Environment in the framing of the protocol; a content length in the environment must be the length of the
+        /// body.
         head: Bytes,
     },
     /// `get` command of memcached's text protocol.
     Memcached(MemcachedGet),
-    /// No request is sent: the result is the connection itself, for another protocol (`CONNECT`).
+    /// No request is sent: the result is the connection, for another protocol (`CONNECT`).
     Tunnel,
     /// HTTP/2, with prior knowledge or over TLS, on a connection shared with other requests.
     Http2 {
@@ -121,11 +122,11 @@ pub enum RequestPayload {
     Empty,
     /// Body in memory, which can be sent again to another peer.
     Bytes(Bytes),
-    /// Body from another source, for instance a file. The function creates it for each attempt; the length is always
-    /// the same.
+    /// Body that can be sent again, for instance from a file: the function creates it for each attempt. The length in
+    /// bytes is the same each time.
     Again(Rc<dyn Fn() -> BoxBody>, u64),
-    /// Body that is read while it is sent, with its length if known; can only be sent once. An unknown length requires
-    /// HTTP. The request fails if the body has another length.
+    /// Body that is read while it is sent and can only be sent once, with its length in bytes; `None` if the length is
+    /// unknown. An unknown length requires HTTP. The request fails if the body has another length.
     Stream(BoxBody, Option<u64>),
 }
 

@@ -17,7 +17,7 @@ const MAX_SERVERS: usize = 128;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ResolvedServer {
     pub(crate) address: SocketAddr,
-    /// Parameters of the service (SRV) record; `None` if the name is not that of a service.
+    /// Parameters of the service (SRV) record; `None` if the address does not come from a service record.
     service: Option<ServiceParameters>,
 }
 
@@ -33,7 +33,7 @@ struct ServiceParameters {
 }
 
 impl ResolvedServer {
-    /// Creates the server for an address of an ordinary name.
+    /// Creates a server for an address to which an ordinary name (not a service name) resolved.
     pub(crate) fn new(address: SocketAddr) -> Self {
         Self { address, service: None }
     }

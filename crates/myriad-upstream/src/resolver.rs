@@ -1,7 +1,7 @@
 //! Resolution of names that are only known when a request arrives (`resolver`): a stub resolver with a cache for each
 //! worker.
 //!
-//! The system's resolver blocks and does not return TTLs, so Myriad has its own, like nginx.
+//! The system's resolver blocks and does not return TTLs, so Myriad, like nginx, implements a resolver.
 
 mod config;
 mod error;

@@ -26,8 +26,8 @@ pub struct OriginResponse {
     pub head: ResponseHead,
     /// Body without framing, read from the origin on demand.
     ///
-    /// It ends with `None` if the origin has completed it and with an error if it was aborted, so a body without an
-    /// error is complete. Dropping it before the end closes the connection, or resets the stream over HTTP/2.
+    /// Its last item is `None` if the origin has completed the body, or an error if the body was aborted. Dropping an
+    /// incomplete body closes the connection, or resets the stream over HTTP/2.
     pub body: BoxBody,
     /// Connection after 101 (RFC 9110 §15.2.2) or for a tunnel; `body` is empty then. `None` for other responses.
     pub upgraded: Option<Upgraded>,
@@ -69,7 +69,7 @@ impl UpgradedStream {
         Self { connection, resources: Box::new(HeldResources { _active: active, more: None }) }
     }
 
-    /// Keeps a value alive until the connection is closed; replaces the value attached before.
+    /// Attaches a value that is dropped when the connection is closed; replaces and drops a value attached before.
     pub fn attach(&mut self, held: Box<dyn Any>) {
         self.resources.more = Some(held);
     }

@@ -9,8 +9,8 @@ use tokio::task::{JoinError, spawn_local};
 /// Delay between a panic in a task and its restart.
 const RESTART_DELAY: Duration = Duration::from_secs(1);
 
-/// Starts the task that `create` returns. After each panic in it, calls `log_panic` and starts the next one
-/// [`RESTART_DELAY`] later. Both functions get `shared`.
+/// Runs the future that `create` returns in a task on this thread. After a panic in the task, calls `log_panic` and,
+/// [`RESTART_DELAY`] later, runs another future of `create`. Both functions get `shared`.
 pub(crate) fn spawn_restarting<T: 'static, F: Future<Output = ()> + 'static>(
     shared: Rc<T>,
     create: impl Fn(Rc<T>) -> F + 'static,

@@ -53,8 +53,8 @@ impl Ring {
     }
 }
 
-/// Returns host and port of a server name for the hash; the port is empty without digits after the last colon, and for
-/// a unix socket.
+/// Returns host and port of a server name for the hash; the port is empty for a unix socket, and if the text after the
+/// last colon is not a number.
 fn host_and_port(name: &str) -> (&[u8], &[u8]) {
     if let Some(path) = name.get(..5).filter(|begin| begin.eq_ignore_ascii_case("unix:")).map(|_| &name[5..])
     {

@@ -84,8 +84,8 @@ pub(crate) struct RosterServer {
     /// Identifier of the server in its group, not reused until a reload changes the configured servers.
     pub(crate) id: u64,
     pub(crate) server: GroupServer,
-    /// Addresses to which the server's name resolves now, and the shared result from which a group starts after a
-    /// reload; `None` for a server with an address.
+    /// Addresses to which the server's name resolves now, and the shared result that provides the initial addresses
+    /// after a reload; `None` for a server with an address.
     named: Option<(Vec<ResolvedServer>, Arc<LastResolution>)>,
 }
 
@@ -165,8 +165,8 @@ impl Roster {
         }
     }
 
-    /// Sets the health checks, unless they are already set. Returns whether the caller must run them: it is the first,
-    /// and `rules` is not empty.
+    /// Sets the health checks, unless they are already set. Returns whether the caller must run the checks: this is the
+    /// first call, and `rules` is not empty.
     pub(crate) fn begin_checks(&self, rules: &[CheckRules]) -> bool {
         let mut is_first = false;
         // Other workers block here, so that they use no peer before its health is initialized.
@@ -180,7 +180,8 @@ impl Roster {
         is_first && !rules.is_empty()
     }
 
-    /// Returns whether the caller must resolve the server names: true once, if there is a resolver.
+    /// Returns whether the caller must resolve the server names: true for the first call if there is a resolver,
+    /// otherwise false.
     pub(crate) fn begin_resolving(&self) -> bool {
         self.resolver.is_some() && !self.is_resolving.swap(true, Relaxed)
     }

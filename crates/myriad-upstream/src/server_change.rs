@@ -7,7 +7,8 @@ use crate::edited_servers::EditError;
 use crate::peer::PeerState;
 use crate::servers::{GroupServer, ServerError};
 
-/// Maximum length in bytes of a server's `route`: that of the hexadecimal MD5 that identifies a server without a route.
+/// Maximum length in bytes of a server's `route`: the length of the hexadecimal MD5 that identifies a server without a
+/// route.
 const LONGEST_ROUTE: usize = 32;
 
 /// Change of a server, or parameters of a new server, by an administrator. `None` leaves a parameter unchanged, or uses
@@ -22,11 +23,11 @@ pub struct ServerChange {
     pub weight: Option<u32>,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns=`).
     pub max_conns: Option<u32>,
-    /// Number of failures that make a peer unavailable (`max_fails=`).
+    /// Number of failures that make a peer unavailable, 0 to disable (`max_fails=`).
     pub max_fails: Option<u32>,
-    /// Period in which failures count, and the unavailability after them (`fail_timeout=`).
+    /// Period in which failures count, and length of the unavailability after too many failures (`fail_timeout=`).
     pub fail_timeout_ms: Option<u64>,
-    /// Duration of the slow start (`slow_start=`).
+    /// Duration of the slow start, 0 to disable (`slow_start=`).
     pub slow_start_ms: Option<u64>,
     /// `sticky` identifier of the peer (`route=`); empty for none.
     pub route: Option<String>,
@@ -80,18 +81,18 @@ pub struct ServerSnapshot {
     pub weight: u32,
     /// Maximum number of concurrent requests, 0 for no limit (`max_conns=`).
     pub max_conns: u32,
-    /// Number of failures that make a peer unavailable (`max_fails=`).
+    /// Number of failures that make a peer unavailable, 0 to disable (`max_fails=`).
     pub max_fails: u32,
-    /// Period in which failures count, and the unavailability after them (`fail_timeout=`).
+    /// Period in which failures count, and length of the unavailability after too many failures (`fail_timeout=`).
     pub fail_timeout_ms: u64,
-    /// Duration of the slow start (`slow_start=`).
+    /// Duration of the slow start, 0 to disable (`slow_start=`).
     pub slow_start_ms: u64,
     /// `sticky` identifier of the peer (`route=`); `None` if it is not configured.
     pub route: Option<String>,
     /// True for a backup (`backup`).
     pub backup: bool,
     /// True if the server is configured to get no requests. In the snapshot of an address to which a name resolved, an
-    /// order of an administrator overrides the configuration; that of a server itself does not include orders.
+    /// order of an administrator overrides the configuration; the snapshot of a server itself does not include orders.
     pub down: bool,
     /// True if the server gets only requests with its `sticky` identifier; orders are included as in `down`.
     pub drain: bool,

@@ -45,7 +45,7 @@ impl GroupServer {
         }
     }
 
-    /// Returns the address or name as NGINX Plus shows it.
+    /// Returns the address of the server, or its name as configured.
     pub(crate) fn display_name(&self) -> String {
         match self {
             Self::Fixed(peer) => peer.address.to_string(),

@@ -41,7 +41,7 @@ impl PeerStream {
         }
     }
 
-    /// Returns ready if a read may return data; always with TLS, where buffered plaintext is not visible here.
+    /// Returns ready if a read may return data, with TLS always: plaintext buffered by TLS is not visible here.
     pub(crate) fn poll_readable(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         match self {
             Self::Tcp(stream) => stream.poll_read_ready(cx),

@@ -17,8 +17,8 @@ pub(crate) fn bounded(limit_ms: u64) -> Duration {
     Duration::from_millis(limit_ms).min(LONGEST)
 }
 
-/// Minimum timeout in milliseconds for the timer shared by all alarms of the thread: it must be moved for each timeout
-/// that is shorter than the pending ones. Shorter timeouts get a separate timer.
+/// Minimum timeout in milliseconds that uses an [`Alarm`], whose runtime timer is shared by the thread; that timer must
+/// be moved for each timeout that is shorter than the pending ones. Shorter timeouts use a separate timer.
 const SHARED: u64 = 1000;
 
 /// Timeout that expires after `limit_ms` milliseconds without progress. Its timer is created at the first wait and

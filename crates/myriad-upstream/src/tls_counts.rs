@@ -39,7 +39,7 @@ pub enum TrustFailure {
     Revoked,
     /// The certificate is not valid for the name of the peer.
     Name,
-    /// Any reason without its own variant, such as an unknown authority.
+    /// Any other reason, such as an unknown authority.
     Other,
 }
 

@@ -60,7 +60,8 @@ impl WaitQueue {
         Some(WaitTicket { queue: self.clone(), number })
     }
 
-    /// Wakes the first waiter, which tries again. Must be called whenever the resource may be available.
+    /// Wakes the first waiter, which then tries to get the resource. Must be called whenever the resource may be
+    /// available.
     pub fn wake_first(&self) {
         self.0.wake_first();
     }

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-/// Minimum rate of a CPU budget in cores. A pool that never ran would keep the memory of its jobs forever.
+/// Minimum rate of a CPU budget in cores. A pool that never ran would never free the memory of its queued jobs.
 const LEAST_RATE: f64 = 0.001;
 
 /// CPU budget of a pool's threads (a token bucket). The caller passes the current time; no clock is read.
@@ -25,8 +25,8 @@ impl CpuBudget {
         CpuBudget { rate, burst, level: burst, filled: now }
     }
 
-    /// Refills the bucket. Returns the time to wait before the next call, at most a minute; `None` if a job may
-    /// start now.
+    /// Adds the CPU time for the period since the last call. Returns the time to wait before the next call, at most a
+    /// minute; `None` if a job may start now.
     pub(super) fn pause(&mut self, now: Instant) -> Option<Duration> {
         let elapsed = now.saturating_duration_since(self.filled).as_secs_f64();
         self.filled = self.filled.max(now);

@@ -27,7 +27,7 @@ pub struct PoolCounters {
     pub cpu: Duration,
 }
 
-/// Job, which owns its input and delivers its result itself.
+/// Job of a compression pool: a function that contains its input and delivers its result.
 pub(super) type CompressionJob = Box<dyn FnOnce() + Send>;
 
 /// State shared by the threads of a pool.

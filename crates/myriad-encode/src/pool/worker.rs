@@ -9,7 +9,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::queue::{CompressionJob, PoolShared, PoolState};
 
-/// Runs jobs until the pool stops.
+/// Runs jobs in this thread, with the niceness `niceness`, until the pool stops.
 pub(super) fn run(shared: &PoolShared, niceness: i32) {
     lower_priority(niceness);
     let mut collections = 0;

@@ -40,7 +40,7 @@ impl StreamEncoder {
         }))
     }
 
-    /// Encodes `bytes` and appends the available output to `out`, which may be none.
+    /// Encodes `bytes` and appends the available output, which may be empty, to `out`.
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match &mut self.0 {
             EncoderKind::Identity => {
@@ -63,7 +63,7 @@ impl StreamEncoder {
         }
     }
 
-    /// Ends the body and appends the last bytes to `out`.
+    /// Completes the encoded body and appends its last bytes to `out`.
     pub fn finish(self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match self.0 {
             EncoderKind::Identity => Ok(()),

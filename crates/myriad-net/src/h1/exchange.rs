@@ -26,7 +26,7 @@ const DRAIN_MS: u64 = 30_000;
 
 /// Next action of the HTTP/1 driver after an exchange.
 pub(super) enum NextState {
-    /// Wait for the next request, of which the buffers may contain a part already.
+    /// Wait for the next request. The buffers may already contain a part of it.
     KeepAlive(Box<RequestBuffers>),
     /// Close the connection without waiting for the client or a refresh.
     Close,
@@ -60,7 +60,7 @@ impl RequestProperties {
     }
 }
 
-/// Result of the synchronous part of an exchange.
+/// Result of the start of an exchange: the exchange is finished, or continues asynchronously.
 pub(super) enum ExchangeStart {
     /// The exchange is finished; contains the next action of the driver.
     Done(NextState),
@@ -69,7 +69,7 @@ pub(super) enum ExchangeStart {
 }
 
 impl ExchangeStart {
-    /// Waits until the exchange is complete and returns the next action of the driver.
+    /// Waits until the exchange is finished and returns the next action of the driver.
     pub(super) async fn into_next_state(self) -> NextState {
         match self {
             Self::Done(after) => after,

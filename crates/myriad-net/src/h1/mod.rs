@@ -1,4 +1,5 @@
-//! HTTP/1 driver: reads request heads, calls the service, writes responses, and keeps the connection open or closes it.
+//! HTTP/1 driver: reads request heads, calls the service, writes responses, and then waits for the next request or
+//! closes the connection.
 //!
 //! | file | content |
 //! |---|---|

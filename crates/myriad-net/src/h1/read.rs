@@ -27,7 +27,7 @@ pub(super) enum HeadResult {
     Http2(Box<RequestBuffers>),
 }
 
-/// Reads a request head. `carried` contains pipelined input. The future holds no buffer while no byte has arrived.
+/// Reads a request head. `carried` contains pipelined input. The future has no buffer while no byte has arrived.
 pub(super) async fn read_head<S: Service>(
     service: &S,
     connection: &Connection,

@@ -143,7 +143,7 @@ struct ResponseWriter {
     head: u64,
     /// Response bytes written to the socket, including the head.
     written: u64,
-    /// Time of the first written byte, in microseconds of the process clock; 0 until then.
+    /// Time of the first written byte, in microseconds of the process clock; 0 before the first byte is written.
     first_us: u64,
     queue: VecDeque<Bytes>,
     /// Number of bytes in `queue`.
@@ -158,7 +158,8 @@ struct ResponseWriter {
     patience: ClientTimeouts,
     /// Set if the rate limit, not the client, delayed the last write.
     is_paced: bool,
-    /// Set while the first bytes of a postponed response are held back until enough are gathered.
+    /// Set while the first bytes of a postponed response are delayed until [`POSTPONED`] bytes or the whole response
+    /// are queued.
     postponed: bool,
 }
 
@@ -300,7 +301,8 @@ impl ResponseWriter {
         }
     }
 
-    /// Records `bytes` written bytes and ends the wait for the client. Returns true if the client is too slow.
+    /// Records `bytes` written bytes and finishes the wait for the client. Returns true if the client was slower than
+    /// the minimum rate.
     fn record_written(&mut self, connection: &Connection, bytes: usize, terms: ClientTimeLimits) -> bool {
         connection.mark_busy();
         self.patience
@@ -311,7 +313,7 @@ impl ResponseWriter {
         SendProgress { too_slow: true, ..self.progress(false) }
     }
 
-    /// Clears `postponed` once enough bytes or the whole response are available. A response that has failed by then
+    /// Clears `postponed` once [`POSTPONED`] bytes or the whole response are queued. A response that has failed by then
     /// is not sent at all.
     fn end_postponement(&mut self) {
         if self.failed {
@@ -322,7 +324,7 @@ impl ResponseWriter {
             !self.failed && self.queued < POSTPONED && matches!(self.source, WriterSource::Stream { .. });
     }
 
-    /// Pulls pieces of a streamed body until enough bytes are queued, no piece is ready, or the body is complete or
+    /// Pulls pieces of a streamed body until [`GATHER`] bytes are queued, no piece is ready, or the body is complete or
     /// has failed. After a chunked body, queues the last chunk, to which `trailers` appends the trailer lines.
     fn fill(&mut self, trailers: &mut dyn FnMut(&mut Vec<u8>), cx: &mut Context<'_>) {
         while self.queued < GATHER {

@@ -61,7 +61,7 @@ enum WriteStop {
 /// Event that the current deadline of the connection waits for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum DeadlineKind {
-    /// The first request of the client.
+    /// The first request of a client that has not opened a stream yet.
     First,
     /// The rest of a header block, which opens the stream of this number.
     Head(u32),
@@ -74,7 +74,7 @@ enum DeadlineKind {
     /// None: requests are in progress, so the connection has no deadline. Waits for request bodies and for windows of
     /// single streams have separate deadlines.
     Off,
-    /// Reading of the written response bytes by the client.
+    /// The client must read bytes that were written before more output can be written.
     Sending,
 }
 
@@ -153,7 +153,7 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Returns the timeouts of the connection's default server.
+    /// Returns the timeouts that apply before a request is routed: those of the default server.
     pub(super) fn timeouts(&self) -> Timeouts {
         self.service.limits(&self.connection).timeouts
     }
@@ -223,7 +223,8 @@ impl<S: Service> Driver<S> {
         }
     }
 
-    /// Returns true if the connection accepts no more requests and all output has been sent, so that it can close.
+    /// Returns true if the connection can close: it has failed or accepts no more requests, no exchange is left, and
+    /// all output has been sent.
     fn is_over(&mut self) -> bool {
         let done = self.failed || self.codec.is_shutting_down() && self.codec.streams() == 0;
         done && self.exchanges.is_empty() && self.leaving.is_empty() && self.codec.output().is_empty()

@@ -85,7 +85,7 @@ pub(super) enum ExchangeStage<T> {
     Sending(Box<PendingResponse<T>>),
 }
 
-/// Response that has not been sent completely.
+/// Response that is being sent, with the rest of its body.
 pub(super) struct PendingResponse<T> {
     pub(super) response: Response<T>,
     /// Part of the body that has not been passed to the HTTP/2 codec; `None` if there is none.

@@ -11,11 +11,11 @@ pub(super) struct WokenStreams {
 
 struct Shared {
     streams: Mutex<Vec<u32>>,
-    /// Task that drives the connection.
+    /// Waker of the task that drives the connection.
     task: Mutex<Waker>,
 }
 
-/// Waker of one stream.
+/// Waker of one stream: adds the stream to the set of woken streams and wakes the task of the connection.
 pub(super) struct StreamWaker {
     stream: u32,
     is_woken: AtomicBool,

@@ -1,12 +1,13 @@
-//! References to a QUIC listener by its acceptors. The listener's task ends once none is left.
+//! References to a QUIC listener by its acceptors. Once no acceptor is left, the listener closes its connections, and
+//! its task finishes.
 
 use std::cell::Cell;
 use std::rc::{Rc, Weak};
 use std::sync::{Mutex, PoisonError};
 use std::task::Waker;
 
-/// Shared reference that keeps a QUIC listener accepting. When the last one is dropped, the clients of the listener are
-/// shut down.
+/// Shared reference of an acceptor to a QUIC listener. When the last reference is dropped, the listener accepts no more
+/// connections, and its existing connections are shut down gracefully.
 #[derive(Clone)]
 pub(crate) struct AcceptorRefs(Rc<AcceptorRefsInner>);
 
@@ -21,7 +22,7 @@ impl AcceptorRefs {
         Self(Rc::new(AcceptorRefsInner { gone: Rc::default(), task: Mutex::default() }))
     }
 
-    /// Returns a weak reference, from which further acceptors of the same listener can get their reference.
+    /// Returns a weak reference, which further acceptors of the same listener can [join](WeakAcceptorRefs::join).
     pub(crate) fn downgrade(&self) -> WeakAcceptorRefs {
         WeakAcceptorRefs { gone: Rc::clone(&self.0.gone), users: Rc::downgrade(&self.0) }
     }
@@ -39,7 +40,7 @@ impl WeakAcceptorRefs {
         self.users.upgrade().map(AcceptorRefs)
     }
 
-    /// Returns true if no acceptor is left, so that clients must be shut down.
+    /// Returns true if no acceptor is left, so that the connections must be shut down.
     pub(super) fn are_gone(&self) -> bool {
         self.gone.get()
     }

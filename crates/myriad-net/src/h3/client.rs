@@ -72,7 +72,7 @@ pub(super) struct QuicClient<S: Service> {
     credit: Option<u64>,
     /// Validation of the client's address by packets of the handshake.
     proof: AddressProof,
-    /// Validated IP address of the client, or the one that the handshake is about to validate; `None` if the address is
+    /// IP address of the client that is validated, or that the handshake will validate; `None` if the address is
     /// unknown.
     proven: Option<IpAddr>,
     /// New address of the client after a migration, with its byte credit, until the address is validated.
@@ -155,7 +155,7 @@ impl<S: Service> QuicClient<S> {
         self.connection.id
     }
 
-    /// Sets the waker of this connection, which runs on interim responses and eviction.
+    /// Sets the waker that is called when an interim response is queued or the connection is evicted.
     pub(super) fn wake_by(&self, wakes: &Arc<StreamWakes>) {
         self.connection.multiplex().set_driver(&wakes.waker(self.wake(None)));
     }
@@ -278,8 +278,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Sends acknowledgements of the client's insertions into the QPACK table. Closes the connection if the client does
-    /// not read them.
+    /// Sends acknowledgements of the client's insertions into the QPACK table. Closes the connection if too many
+    /// acknowledgements are pending because the client does not read them.
     fn send_qpack_acks(&mut self, around: &HubContext<'_, S>) {
         let fields = self.peer.fields();
         if fields.output().is_empty() {
@@ -321,8 +321,9 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Returns how long requests that the client sent before it received the GOAWAY are awaited: four round trips,
-    /// because a packet may be lost. They are rejected, so that the client can retry them on another connection.
+    /// Returns the time after the GOAWAY for which the connection waits for requests that the client sent before it
+    /// received the GOAWAY: four round trips, because a packet may be lost, but at least 50 ms and at most 1 s. Such
+    /// requests are rejected, so that the client can retry them on another connection.
     fn goaway_grace(&self) -> Duration {
         (self.quic.rtt() * 4).clamp(SHORTEST_FAREWELL, LONGEST_FAREWELL)
     }

@@ -76,7 +76,8 @@ pub(crate) struct QuicListener<S: Service> {
     epoch: u32,
 }
 
-/// TLS settings of the quinn endpoint itself, which reject all clients; each connection gets its own settings.
+/// Default TLS settings of the quinn endpoint, which reject all clients. Each accepted connection gets separate
+/// settings.
 struct NoServer;
 
 impl ChooseTls for NoServer {

@@ -156,7 +156,7 @@ impl QuicRelay {
     }
 
     /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist or has
-    /// closed its inbox.
+    /// closed its inbox; true even if the datagram was dropped because the inbox is full.
     pub(super) fn forward(self: &Arc<Self>, listener: u64, owner: CidOwner, datagram: &Datagram) -> bool {
         let other = |other: &&OtherProcess| other.process.number == owner.process;
         let Some(inbox) = self.state().others.iter().find(other).map(|other| Arc::clone(&other.inbox)) else {

@@ -27,7 +27,7 @@ pub(super) enum ResponseEnd {
     Broken,
     /// The client has cancelled the response.
     Cancelled,
-    /// The client read nothing for `send_timeout`.
+    /// The stream accepted no bytes for `send_timeout`, because the client did not read.
     TimedOut,
     /// The client was slower than `client_min_rate`.
     TooSlow,
@@ -47,7 +47,8 @@ pub(super) struct ResponseSender<T> {
     is_exhausted: bool,
     /// Set if the source of the body failed.
     broken: bool,
-    /// Set while the first bytes of a postponed response are held back until enough are gathered.
+    /// Set while the first bytes of a postponed response are delayed until [`POSTPONED`] bytes or the whole response
+    /// are queued.
     postponed: bool,
     /// Size in bytes of the response head with its frame header, and of interim responses queued before it.
     head: u64,
@@ -151,7 +152,8 @@ impl<T> ResponseSender<T> {
         }
     }
 
-    /// Waits for a client that keeps the stream full. Ready if it exceeds `send_timeout` or `client_min_rate`.
+    /// Waits for the client to read, so that the stream accepts bytes again. Ready if the client exceeds `send_timeout`
+    /// or is slower than `client_min_rate`.
     fn poll_timeouts(&mut self, cx: &mut Context<'_>) -> Poll<ResponseEnd> {
         let timeouts = &self.response.timeouts;
         let terms = ClientTimeLimits { silence_ms: timeouts.send_ms, rate: timeouts.min_rate };
@@ -162,8 +164,8 @@ impl<T> ResponseSender<T> {
         })
     }
 
-    /// Records `bytes` bytes written into the stream and ends the wait for the client. Returns true if the client is
-    /// too slow.
+    /// Records `bytes` bytes written into the stream and finishes the wait for the client. Returns true if the client
+    /// was slower than the minimum rate.
     fn record_written(&mut self, bytes: u64) -> bool {
         let rate = self.response.timeouts.min_rate;
         let waited = self.patience.as_deref_mut();
@@ -180,7 +182,7 @@ impl<T> ResponseSender<T> {
         }
     }
 
-    /// Pulls pieces of the body until enough bytes are queued, no piece is ready, or the body is complete or has
+    /// Pulls pieces of the body until [`GATHER`] bytes are queued, no piece is ready, or the body is complete or has
     /// failed. After a complete body, queues the trailers.
     fn fill(&mut self, cx: &mut Context<'_>) {
         while !self.is_exhausted && self.queued < GATHER {

@@ -11,7 +11,7 @@ use zeroize::Zeroizing;
 #[derive(Clone)]
 pub struct QuicSecret {
     pub(super) reset: Arc<hmac::Key>,
-    /// Key of connection IDs.
+    /// Key by which the worker and process in connection IDs are masked and authenticated.
     pub(super) names: u64,
 }
 

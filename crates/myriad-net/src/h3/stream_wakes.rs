@@ -31,7 +31,7 @@ impl StreamWakes {
         }
     }
 
-    /// Takes the pending wakes, so that the list is empty.
+    /// Removes and returns all pending wakes.
     pub(super) fn take(&self) -> Vec<StreamWake> {
         std::mem::take(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner).0)
     }

@@ -27,7 +27,8 @@ impl Timers {
         }
     }
 
-    /// Removes and returns the index of the next connection whose time has come; `None` if there is none.
+    /// Returns the index of the next connection whose timer has expired at `now`, and removes its timer; `None` if
+    /// there is none.
     pub(super) fn due(&mut self, now: Instant) -> Option<usize> {
         while let Some(Reverse((at, place))) = self.heap.peek().copied() {
             if at > now {

@@ -1,7 +1,7 @@
 //! TLS of QUIC connections (RFC 9001), with the rustls settings of the requested server.
 //!
 //! Keys and packets are handled by rustls and quinn. This module parses the client hello to select a server before the
-//! TLS session is created, which neither of them supports for QUIC.
+//! TLS session is created, which neither rustls nor quinn supports for QUIC.
 
 use std::any::Any;
 use std::io::Cursor;
@@ -300,7 +300,7 @@ impl Session for QuicHandshake {
         false
     }
 
-    /// Not supported: always returns an error.
+    /// Always returns an error, because exporting keying material is not supported.
     fn export_keying_material(
         &self,
         _: &mut [u8],

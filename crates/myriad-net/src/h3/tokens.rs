@@ -20,8 +20,9 @@ const MARKS: u64 = 8;
 /// newest token in it then become invalid.
 const FULL: u64 = BITS / 2;
 
-/// Key of address validation tokens, and the used tokens, of one process. A new process does not know which tokens were
-/// used. It therefore has a new key and rejects all earlier tokens; their clients must complete the handshake first.
+/// Key of address validation tokens, and the used tokens, of one process. A new process has no record of the tokens
+/// that an earlier process accepted. It therefore uses a new key and rejects all earlier tokens; clients with such a
+/// token must complete the handshake first.
 #[derive(Clone)]
 pub struct QuicTokens {
     pub(super) key: Arc<hkdf::Prk>,
@@ -38,7 +39,7 @@ impl QuicTokens {
         Self { key: Arc::new(key), used: Arc::default() }
     }
 
-    /// Returns quinn's configuration of tokens.
+    /// Returns quinn's configuration for sending and accepting address validation tokens.
     pub(super) fn config(&self) -> ValidationTokenConfig {
         let mut config = ValidationTokenConfig::default();
         config.lifetime(LIFETIME).sent(SENT).log(Arc::clone(&self.used) as _);

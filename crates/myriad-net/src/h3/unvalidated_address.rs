@@ -20,11 +20,11 @@ pub(super) struct UnvalidatedAddress {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SendDecision {
     SendNow,
-    /// Send it; the address is validated, because quinn no longer challenges it.
+    /// Send the datagram; the address is validated, because quinn no longer challenges it.
     SendAndValidate,
-    /// Hold it back until more bytes have been received from the address.
+    /// Delay the datagram until more bytes have been received from the address.
     Hold,
-    /// Drop it: it is a path MTU probe, which is optional.
+    /// Drop the datagram: it is a path MTU probe, which is optional.
     DropProbe,
 }
 

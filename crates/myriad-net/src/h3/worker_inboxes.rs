@@ -85,7 +85,7 @@ impl WorkerInboxes {
         }
     }
 
-    /// Takes all datagrams queued for `worker`.
+    /// Removes and returns all datagrams queued for `worker`; empty if the worker does not exist.
     pub(super) fn take(&self, worker: u8) -> VecDeque<Datagram> {
         self.inbox(worker).map(|mut inbox| std::mem::take(&mut inbox.waiting)).unwrap_or_default()
     }

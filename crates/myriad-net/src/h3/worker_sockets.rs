@@ -44,13 +44,14 @@ impl QuicListenerShare {
         Self { relay: Arc::clone(relay), listener, reads }
     }
 
-    /// Returns true while this process reads the listener's sockets. The workers are woken when it starts to read them.
+    /// Returns true while this process reads the listener's sockets. The workers are woken when the process starts to
+    /// read.
     pub(super) fn reads(&self) -> bool {
         self.reads.load(Ordering::Acquire)
     }
 
     /// Forwards a datagram to the process that owns its connection. Returns false if that process does not exist or has
-    /// closed its inbox.
+    /// closed its inbox; true even if the datagram was dropped because the inbox is full.
     pub(super) fn forward(&self, owner: CidOwner, datagram: &Datagram) -> bool {
         self.relay.forward(self.listener, owner, datagram)
     }

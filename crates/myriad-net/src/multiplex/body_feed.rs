@@ -119,7 +119,8 @@ impl BodyFeed {
         wake_reader(state);
     }
 
-    /// Marks the body as failed and drops the unread bytes. No effect if the body was received and read completely.
+    /// Marks the body as failed, drops the unread bytes and wakes the reader. An earlier error remains. No effect if
+    /// the body was received and read completely.
     pub fn fail(&self, error: BodyError) {
         let mut state = self.inner.state.borrow_mut();
         if !state.is_complete || state.held.get() > 0 {

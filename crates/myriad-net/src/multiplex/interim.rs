@@ -39,7 +39,7 @@ impl Interims {
         }
     }
 
-    /// Takes the queued interim responses.
+    /// Removes and returns the queued interim responses.
     pub fn take(&self) -> Vec<Interim> {
         std::mem::take(&mut self.waiting.borrow_mut())
     }

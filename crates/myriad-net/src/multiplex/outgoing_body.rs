@@ -21,8 +21,8 @@ const SHORT_PIECE: usize = 4 * 1024;
 /// Rest of a response body that the driver of an HTTP/2 or HTTP/3 connection has not taken.
 pub struct OutgoingBody {
     source: OutgoingSource,
-    /// Piece taken from the source of the body, of which the rate limit (`limit_rate`) does not allow all to be sent
-    /// yet.
+    /// Rest of a piece that was taken from the source of the body, but that the rate limit (`limit_rate`) does not
+    /// allow to be sent yet.
     held: Bytes,
     pace: Option<ResponsePacer>,
     /// Number of body bytes that the driver has taken.
@@ -36,8 +36,7 @@ enum OutgoingSource {
 }
 
 impl OutgoingBody {
-    /// Creates the rest of a body of which nothing is sent yet. `rate` is `limit_rate`. A tunnel is treated as an empty
-    /// body.
+    /// Wraps a body of which no byte has been sent yet. `rate` is `limit_rate`. A tunnel is treated as an empty body.
     pub fn new(body: ResponseBody, rate: Option<RateLimit>) -> Self {
         let source = match body {
             ResponseBody::None | ResponseBody::Tunnel(_) => OutgoingSource::Memory(VecDeque::new()),

@@ -39,7 +39,7 @@ impl ClientOffer {
         }
     }
 
-    /// Assigns an ID to the session: that of the resumed session, or a random one.
+    /// Assigns an ID to the session: the ID of the resumed session, or a random ID.
     pub(super) fn number_session(&mut self, session: &mut ServerConnection, config: &ServerConfig) {
         self.session = match session.received_resumption_data() {
             Some(known) if known.len() == SESSION => known.to_vec(),

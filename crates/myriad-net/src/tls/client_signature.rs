@@ -1,5 +1,5 @@
 //! Signature scheme of a client certificate (`$ssl_client_sigalg`). rustls passes the scheme only to the signature
-//! verifier, which does not know the session; a thread-local value passes it on within one call.
+//! verifier, which has no access to the session; a thread-local value passes the scheme to the session within one call.
 
 use std::cell::Cell;
 

@@ -25,7 +25,7 @@ pub struct TlsFacts {
     pub alpn: Box<[u8]>,
     /// Set if an earlier session was resumed (`$ssl_session_reused`).
     pub resumed: bool,
-    /// Certificate chain sent by the client, its own certificate first (`$ssl_client_cert`); empty if there is none.
+    /// Certificate chain sent by the client, the client certificate first (`$ssl_client_cert`); empty if there is none.
     pub certificates: Vec<CertificateDer<'static>>,
     /// Cached result of the service's verification of `certificates`; `None` before the first verification.
     pub judged: Cell<Option<CachedVerifyResult>>,
@@ -45,7 +45,7 @@ pub struct CachedVerifyResult {
     pub rules: u64,
     /// Last second at which the result is valid, in seconds since the Unix epoch.
     pub until_s: i64,
-    /// Result of the verification.
+    /// Cached result: `Ok`, or the error number and text.
     pub judgement: VerifyResult,
 }
 
@@ -92,7 +92,7 @@ pub struct ClientOffer {
     pub signed: Option<SignatureScheme>,
     /// Signature scheme of the client's certificate (`$ssl_client_sigalg`); `None` without a certificate.
     pub client_signed: Option<SignatureScheme>,
-    /// ID of the session (`$ssl_session_id`). A resumed TCP session keeps its ID.
+    /// ID of the session (`$ssl_session_id`). A resumed session over TCP has the same ID as before.
     pub session: Vec<u8>,
 }
 

@@ -26,7 +26,7 @@ thread_local! {
 /// TLS handshake in progress, in the list of its client network.
 #[derive(Default)]
 struct HandshakeEntry {
-    /// Set if a newer handshake of the client network has taken the place of this one.
+    /// Set if this handshake must be aborted, because a newer handshake of the client network exceeded the limit.
     is_aborted: Cell<bool>,
     task: RefCell<Option<Waker>>,
 }
@@ -57,8 +57,8 @@ impl HalfOpenGuard {
         Self(Some((client, place)))
     }
 
-    /// Returns true if the handshake must be aborted, because its client network has too many. Otherwise the task of
-    /// `cx` is woken when it must.
+    /// Returns true if the handshake must be aborted, because its client network has too many handshakes in progress.
+    /// Otherwise the task of `cx` is woken when the handshake must be aborted.
     pub(super) fn must_abort(&self, cx: &Context<'_>) -> bool {
         let Some((_, place)) = &self.0 else { return false };
         if place.is_aborted.get() {

@@ -58,7 +58,7 @@ impl HandshakeError {
         matches!(self, Self::Protocol(_) | Self::TooMany)
     }
 
-    /// Returns the category for statistics.
+    /// Returns the category in which statistics count this error.
     pub(crate) fn category(&self) -> HandshakeFailure {
         use rustls::AlertDescription::{
             BadCertificate, CertificateExpired, CertificateRevoked, CertificateUnknown, UnknownCA,

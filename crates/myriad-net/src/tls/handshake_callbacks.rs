@@ -19,7 +19,7 @@ pub trait HandshakeCallbacks {
         false
     }
 
-    /// Reports a connection without a valid PROXY protocol header. It is closed.
+    /// Reports a connection without a valid PROXY protocol header, which is then closed.
     fn proxy_header_failed(&self, connection: &Connection) {
         let _ = connection;
     }

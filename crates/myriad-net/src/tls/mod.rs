@@ -1,7 +1,7 @@
 //! TLS on TCP connections: the handshake, then reads and writes through the session.
 //!
-//! rustls implements the protocol; this module transfers the bytes. An idle connection holds the state of the session
-//! and a few kilobytes of buffers of rustls.
+//! rustls implements the protocol; this module transfers the bytes. The memory of an idle connection is the state of
+//! the session and a few kilobytes of buffers of rustls.
 
 mod client_offer;
 mod client_signature;

@@ -17,7 +17,7 @@ const SILENCE_MS: u64 = 1000;
 #[derive(Debug, Default)]
 pub(super) struct RecordSizer {
     sent: usize,
-    /// Time of the last record in milliseconds.
+    /// Time of the last call of [`Self::max_record_bytes`], in milliseconds.
     last_ms: u64,
 }
 

@@ -19,7 +19,8 @@ const YOUNG_PIECE: usize = 32 * 1024;
 /// TLS session of a connection after the handshake, or, with early data, from the first data on.
 pub(crate) struct TlsSession {
     tls: ServerConnection,
-    /// Number of plain bytes that are encrypted but not completely sent; [`Self::poll_write`] returns it once they are.
+    /// Number of plain bytes that are encrypted but not completely sent; [`Self::poll_write`] returns this number once
+    /// the encrypted bytes are sent.
     in_flight: usize,
     /// Selection of record sizes (small at first, then large); `None` if `ssl_buffer_size` is set.
     records: Option<RecordSizer>,
@@ -84,7 +85,7 @@ impl TlsSession {
         Poll::Ready(Ok(()))
     }
 
-    /// Encrypts and sends bytes once. Ready when the returned number of bytes has been sent. While it is pending, the
+    /// Encrypts and sends bytes once. Ready when the returned number of bytes has been sent. After `Pending`, the
     /// caller must pass the same bytes again.
     pub(crate) fn poll_write(
         &mut self,

@@ -12,8 +12,8 @@ use myriad_exchange::runtime::RequestRules;
 /// `*_pass_request_headers off`), the accepted codings and the conditions of the fetch. Fails if a parameter cannot be
 /// evaluated.
 ///
-/// Configured parameters come first and replace the client's fields of the same name, so that a client cannot override
-/// them.
+/// Configured parameters come first and replace the client's header fields of the same name, so that a client cannot
+/// override a configured parameter.
 pub(crate) fn write(
     exchange: &mut Exchange,
     rules: RequestRules,
@@ -84,7 +84,7 @@ fn describes_no_body(name: &[u8], value: &[u8], purpose: FetchPurpose<'_>) -> bo
     }
 }
 
-/// Returns the method of the request to the origin: that of the client, but GET for HEAD if the response is to be
+/// Returns the method of the request to the origin: the client's method, but GET for HEAD if the response is to be
 /// stored or is fetched for a verification of the leak guard, and for a POST request that `*_cache_share` has
 /// converted.
 pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
@@ -95,9 +95,10 @@ pub(crate) fn method(exchange: &Exchange, purpose: FetchPurpose<'_>) -> Method {
     }
 }
 
-/// Pushes header fields as `HTTP_*` (RFC 3875 section 4.1.18): the client's, or those that replace them in a shared
-/// fetch. `Transfer-Encoding`, fields that a configured parameter replaces, and fields that the purpose of the fetch
-/// omits are left out. `Proxy` is never forwarded: applications interpret `HTTP_PROXY` as a proxy setting.
+/// Pushes header fields as `HTTP_*` (RFC 3875 section 4.1.18): the client's fields, or in a shared fetch the fields
+/// that replace the client's fields. `Transfer-Encoding`, fields that a configured parameter replaces, and fields that
+/// the purpose of the fetch omits are left out. `Proxy` is never forwarded: applications interpret `HTTP_PROXY` as a
+/// proxy setting.
 fn push_fields(exchange: &Exchange, place: &CgiPlace, purpose: FetchPurpose<'_>, params: &mut impl Pairs) {
     let fields = purpose.fields(&exchange.request);
     let mut name = Vec::with_capacity(64);

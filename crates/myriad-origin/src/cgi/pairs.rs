@@ -2,7 +2,7 @@
 
 /// Sink for the name-value pairs of a CGI environment, which retains their order.
 pub(crate) trait Pairs {
-    /// Appends a name-value pair.
+    /// Appends a name-value pair to the environment in the encoding of the protocol.
     fn push(&mut self, name: &[u8], value: &[u8]);
 }
 

@@ -89,7 +89,8 @@ struct Split {
 }
 
 impl Split {
-    /// Splits a URI unless it is that of the last split with the same pattern. Returns whether the pattern matched.
+    /// Splits a URI, unless the last split had the same pattern and URI. Returns whether the pattern matched; fails if
+    /// it cannot be evaluated.
     fn split(&mut self, by: &Regex, uri: &[u8]) -> Result<bool, EvalError> {
         if self.by.as_ref() != Some(by) || self.uri != uri {
             self.by = None;

@@ -86,9 +86,9 @@ async fn poll_zone(
 }
 
 /// Requests the status of each php-fpm pool and records it at its peer. Returns the status by address, and the number
-/// of children that requests and idle connections of this server may occupy meanwhile. A server to which connecting
-/// fails, other than by a timeout, is omitted, unless no server is left; any other server without a valid status is an
-/// error.
+/// of children that requests and idle connections of this server may occupy meanwhile. A server is omitted if
+/// connecting to it fails, other than by a timeout. The result is an error if no server is left, and if any other
+/// server has no valid status.
 async fn poll_all(
     groups: &[Arc<OriginGroup>],
     pool: &HttpPool,

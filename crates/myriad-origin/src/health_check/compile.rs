@@ -24,8 +24,8 @@ pub(super) struct HealthCheckPlace {
     /// Path of the health check's request, without arguments.
     pub uri: Box<[u8]>,
     pub args: Box<[u8]>,
-    /// Host name in the health check's request: the first exact name of the `server` block. `None` if it has none: the
-    /// name of the group is used.
+    /// Host name in the health check's request: the first exact name of the `server` block. `None` if the block has no
+    /// exact name; the name of the group is then used.
     pub host: Option<Box<str>>,
     /// Time in milliseconds for which connections of the health check are reused; 0 for a new connection for each
     /// check.

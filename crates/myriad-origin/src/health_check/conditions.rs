@@ -7,17 +7,17 @@ use myriad_script::{Regex, Template};
 /// Conditions of a healthy response. Without `match`, any status from 200 to 399 is healthy.
 #[derive(Default)]
 pub(super) struct HealthConditions {
-    /// Conditions, all of which are required; `None` without `match`.
+    /// Conditions that a healthy response must all meet; `None` without `match`.
     rules: Option<Vec<HealthRule>>,
 }
 
 /// Single condition of a healthy response. A bool in a variant is false for the negated condition.
 pub(super) enum HealthRule {
-    /// The status is in one of these ranges, or in none.
+    /// The status is in one of these inclusive ranges, or in none of them if the bool is false.
     Status(bool, Vec<(u16, u16)>),
     /// Condition of the header field with this name.
     Field(Box<[u8]>, FieldRule),
-    /// The start of the body matches, or does not match.
+    /// The start of the body matches the pattern, or does not match if the bool is false.
     Body(bool, Regex),
     /// These variables are neither empty nor `0`.
     Required(Vec<(Box<str>, Template)>),
@@ -42,7 +42,7 @@ impl HealthConditions {
         self.rules.as_deref().unwrap_or_default()
     }
 
-    /// Returns whether a condition requires the response body.
+    /// Returns whether a condition applies to the response body.
     pub(super) fn reads_body(&self) -> bool {
         self.rules().iter().any(|rule| matches!(rule, HealthRule::Body(..)))
     }
@@ -70,8 +70,8 @@ impl HealthConditions {
         Ok(())
     }
 
-    /// Evaluates the conditions of the body, of which only the start may be given; the error explains why the server is
-    /// unhealthy.
+    /// Evaluates the conditions of the body; `body` may be only the start of a long body. The error explains why the
+    /// server is unhealthy.
     pub(super) fn check_body(&self, body: &[u8]) -> Result<(), String> {
         for rule in self.rules() {
             if let HealthRule::Body(fits, pattern) = rule
@@ -83,8 +83,8 @@ impl HealthConditions {
         Ok(())
     }
 
-    /// Evaluates the conditions of variables. The response head must be stored in the exchange. The error explains why
-    /// the server is unhealthy.
+    /// Evaluates the conditions of variables (`require`). The caller must have stored the response head in `exchange`.
+    /// The error explains why the server is unhealthy.
     pub(super) fn check_variables(&self, exchange: &mut Exchange) -> Result<(), String> {
         for rule in self.rules() {
             let HealthRule::Required(required) = rule else { continue };

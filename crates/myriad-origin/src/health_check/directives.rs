@@ -99,8 +99,8 @@ fn status(line: &Node) -> Result<MatchCondition, Diagnostic> {
     Ok(MatchCondition::Status(is_wanted, ranges))
 }
 
-/// Parses the arguments in a `match` block of `header NAME`, `header ! NAME`, `header NAME = VALUE`, and the same with
-/// `!=`, `~` or `!~`.
+/// Parses the arguments in a `match` block of `header NAME`, `header ! NAME`, `header NAME = VALUE`, and the third form
+/// with `!=`, `~` or `!~` instead of `=`.
 fn field(line: &Node) -> Result<MatchCondition, Diagnostic> {
     let (name, test) = match &line.args[..] {
         [sign, name] if sign.text == b"!" => (name, FieldTest::Present(false)),

@@ -30,7 +30,7 @@ pub(super) struct Match {
 /// Condition in a `match` block. The bool in the variants is false for the negated condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum MatchCondition {
-    /// Condition of `status`: one of these ranges.
+    /// Condition of `status`: the status is in one of these inclusive ranges.
     Status(bool, Vec<(u16, u16)>),
     /// Condition of `header`: the name of a field, and its condition.
     Field(Text, FieldTest),
@@ -43,10 +43,10 @@ pub(super) enum MatchCondition {
 /// Condition of a header field. The bool in the variants is false for the negated condition.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FieldTest {
-    /// The field is present, or absent.
+    /// The field is present, or absent if the bool is false.
     Present(bool),
-    /// The value equals this text, or does not.
+    /// The value equals this text, or does not if the bool is false.
     Equals(bool, Text),
-    /// The value matches a pattern, or does not.
+    /// The value matches a pattern, or does not if the bool is false.
     Fits(bool, Text),
 }

@@ -129,8 +129,8 @@ fn pass_url(compile: &mut dyn OriginCompiler, url: &Text) -> Option<PassUrl> {
     }
 }
 
-/// Returns the target of a URL: a template if it contains variables or is invalid, otherwise the `upstream` block
-/// with the name of the host, otherwise the host itself.
+/// Returns the target of a URL: a template if it contains variables or is invalid, otherwise the `upstream` block with
+/// the name of the host; if there is none, the address of the host.
 pub(crate) fn compile_target(
     compile: &mut dyn OriginCompiler,
     url: &Text,

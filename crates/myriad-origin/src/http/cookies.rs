@@ -83,7 +83,8 @@ enum SameSite {
     Absent,
 }
 
-/// Returns the flags of the first rule that applies to the cookie; `None` if there is none or it changes nothing.
+/// Returns the flags of the first rule that applies to the cookie; `None` if no rule applies, or if the flags of this
+/// rule change nothing.
 fn flags_of(
     request: &Request,
     frame: &mut Frame,
@@ -114,7 +115,7 @@ fn flags_of(
 
 impl Flags {
     /// Applies a word such as `secure` to the flags; unknown words are ignored. As in nginx, `secure` overrides
-    /// `nosecure`, and the strictest `samesite` applies.
+    /// `nosecure`, `httponly` overrides `nohttponly`, and the strictest `samesite` applies.
     fn take(&mut self, word: &[u8]) {
         let strictness = |same_site: Option<SameSite>| match same_site {
             None => 0,
@@ -172,7 +173,8 @@ fn set_flag(attributes: &mut Vec<Attribute<'_>>, flag: &'static str, wanted: Opt
     }
 }
 
-/// Removes cookie attributes for which `keep` is false; the cookie's name and value always remain.
+/// Removes the attributes of a cookie for which `keep` returns false. The cookie's name and value, the first element,
+/// always remain.
 fn retain_rest(attributes: &mut Vec<Attribute<'_>>, keep: impl Fn(&Attribute<'_>) -> bool) {
     let mut first = true;
     attributes.retain(|attribute| std::mem::take(&mut first) || keep(attribute));

@@ -68,7 +68,7 @@ fn rewritten_line<'a>(
     Ok(value.map(|value| (name, one_line(value))))
 }
 
-/// Removes line breaks and NUL from a header value; they may come from a variable.
+/// Removes line breaks and NUL, which a variable may contain, from a header value.
 fn one_line(mut value: Vec<u8>) -> Vec<u8> {
     value.retain(|byte| !matches!(byte, b'\r' | b'\n' | 0));
     value

@@ -77,7 +77,7 @@ impl PassUrl {
     }
 
     /// Parses a `grpc_pass` URL `[grpc://]HOST[:PORT]` or `[grpc://]unix:PATH`, or the same with `grpcs`. A path after
-    /// it is accepted here.
+    /// the host is accepted here.
     pub(crate) fn of_grpc(text: &[u8]) -> Result<Self, PassUrlError> {
         let at = text.windows(3).position(|part| part == b"://");
         let (scheme, rest) = match at {

@@ -33,8 +33,9 @@ pub(crate) struct HttpPlace {
     pub body: Option<Template>,
     /// Rules that rewrite `Location` and `Refresh` (`proxy_redirect`).
     pub redirects: Vec<Rewriting>,
-    /// True only if [`HttpPlace::redirects`] contain no captures and no variables assigned by rules such as `set`. They
-    /// are then valid for a request whose routing was taken from an earlier request.
+    /// True only if [`HttpPlace::redirects`] contain no captures and no variables assigned by rules such as `set`. The
+    /// rules can then be used for a request that is routed like an earlier request, without running its rewrite rules
+    /// again.
     pub plain_redirects: bool,
     /// Rules that rewrite cookies of responses (`proxy_cookie_*`); `None` if there are none.
     pub cookies: Option<Box<CookieRewrites>>,
@@ -87,7 +88,7 @@ pub(crate) struct SentFields {
 pub(crate) struct ReplacedFields {
     /// Names of fields that [`Known`] contains.
     pub known: Vec<Known>,
-    /// All other field names.
+    /// Names of fields that [`Known`] does not contain.
     pub others: Vec<Box<[u8]>>,
 }
 

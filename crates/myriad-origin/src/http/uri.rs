@@ -8,8 +8,8 @@ use super::pass_url::PassUrl;
 use super::place::HttpPlace;
 use myriad_exchange::exchange::Request;
 
-/// Returns the origin's URL for the request: that of the location, or the one to which its variables evaluated. `None`
-/// before that.
+/// Returns the origin's URL for the request: that of the location, or, if `proxy_pass` contains variables, the URL that
+/// was evaluated for this request. `None` before the evaluation.
 pub(super) fn url<'a>(request: &'a Request, http: &'a HttpPlace) -> Option<&'a PassUrl> {
     http.url.as_ref().or_else(|| prepared(request))
 }

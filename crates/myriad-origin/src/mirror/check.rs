@@ -1,4 +1,4 @@
-//! Sending of mirrored requests. It is the last access check of a location, so that only admitted requests are
+//! Access check that sends mirrored requests. It is the last check of a location, so that only admitted requests are
 //! mirrored.
 
 use std::future::poll_fn;

@@ -28,8 +28,9 @@ const MAX_UNWRITTEN: usize = 1 << 20;
 /// Maximum number of directories created for a stored file.
 const MAX_FOLDERS: usize = 64;
 
-/// Response body that is written to a file while it is read (`*_store`). Its end, with the last piece if it is known to
-/// be the last, is delivered after the file was renamed, so that a client with the whole response finds the file.
+/// Response body that is written to a file while it is read (`*_store`). The client receives the end of the body only
+/// after the file was renamed, so that it then finds the file; the last piece is delayed as well if it can be
+/// recognized as the last.
 pub(super) struct StoringBody {
     body: BoxBody,
     state: State,
@@ -37,8 +38,8 @@ pub(super) struct StoringBody {
     unwritten: Vec<Bytes>,
     /// Total size of `unwritten` in bytes.
     unwritten_bytes: usize,
-    /// Last piece of the body, held back from the client until the file is complete; `None` if it is not read yet or
-    /// was sent.
+    /// Last piece of the body, not sent to the client before the file is complete; `None` if the piece is not read yet
+    /// or was sent.
     last: Option<Bytes>,
     /// True once the body is read completely.
     is_complete: bool,
@@ -50,13 +51,13 @@ pub(super) struct StoringBody {
 
 /// State of the file to which the response is written.
 enum State {
-    /// The file is open and waits for more data.
+    /// The temporary file is open and waits for more data.
     Ready(Draft),
     /// The file is being created or written by another thread.
     Busy(JoinHandle<io::Result<Draft>>),
     /// The complete file is being renamed to its path.
     Placed(JoinHandle<io::Result<()>>),
-    /// The file is complete or was abandoned.
+    /// The file was renamed, or was abandoned after an error.
     Over,
 }
 
@@ -139,7 +140,8 @@ impl StoringBody {
         self.unwritten_bytes = 0;
     }
 
-    /// Advances the work on the file. Ready if it waits for data or is finished.
+    /// Continues to create, write or rename the file. Returns ready if the file waits for more data, is complete or was
+    /// abandoned.
     fn advance(&mut self, cx: &mut Context<'_>) -> Poll<()> {
         loop {
             self.state = match std::mem::replace(&mut self.state, State::Over) {

@@ -12,7 +12,7 @@ use crate::OriginCompiler;
 /// Settings of `*_store` and `*_store_access` for one protocol.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct StoreSettings {
-    /// Path of the file to which responses are stored, which may contain variables; `None` if nothing is stored.
+    /// Path of the file to which a response is stored; may contain variables. `None` if nothing is stored.
     pub path: Option<Text>,
     /// Permissions of new files (`*_store_access`).
     pub mode: u32,

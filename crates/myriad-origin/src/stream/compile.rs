@@ -33,7 +33,8 @@ pub struct StreamReloadState {
 }
 
 impl StreamReloadState {
-    /// Removes the state that the running configuration does not use and applies its zone sizes.
+    /// Removes the state that the running configuration `model` does not use, and applies the zone sizes of this
+    /// configuration.
     pub fn settle(&mut self, model: &Model) {
         self.peers.prune();
         self.limits.apply_zone_sizes(model.stream.as_ref());
@@ -45,8 +46,8 @@ impl StreamReloadState {
     }
 }
 
-/// Function that returns the `resolver` of a block, its own or inherited, with its timeout in milliseconds; `None` if
-/// there is none, and after an error. Errors are appended to the list.
+/// Function that returns the `resolver` that applies to a block (set there or inherited), with its timeout in
+/// milliseconds; `None` without a resolver, and after an error. Errors are appended to the list.
 pub type ResolverFactory = fn(&Settings, &mut Vec<Diagnostic>) -> Option<(ResolverConfig, u64)>;
 
 /// Function that opens the lookup tables that features define for variables.
@@ -65,7 +66,7 @@ pub struct StreamCompileInputs<'a> {
     pub logs: &'a Logs,
     /// State of the `stream` block of earlier configurations.
     pub reload_state: &'a mut StreamReloadState,
-    /// Files that TLS directives name.
+    /// Reader of the certificate and key files that TLS directives name.
     pub files: TlsFileReader<'a>,
     /// TLS state of earlier configurations.
     pub tls: &'a mut myriad_tls::TlsReloadState,

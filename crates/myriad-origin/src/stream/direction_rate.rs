@@ -7,7 +7,7 @@ use myriad_net::clock::monotonic_ms;
 pub(crate) struct DirectionRate {
     /// Bytes per second; 0 for no limit.
     rate: u64,
-    /// Start of the session's relay, on the monotonic clock.
+    /// Start of the session's relay, in milliseconds of the monotonic clock.
     since_ms: u64,
 }
 
@@ -17,8 +17,9 @@ impl DirectionRate {
         Self { rate, since_ms: monotonic_ms() }
     }
 
-    /// Returns the number of bytes that may be read now, after `moved` bytes since the start; if none, the milliseconds
-    /// to wait as `Err`. As in nginx, the allowance of a second is available at its start.
+    /// Returns the number of bytes that may be read now, if `moved` bytes were read since the start; if none may be
+    /// read, `Err` with the time to wait in milliseconds. As in nginx, the allowance of a second is available at its
+    /// start.
     pub(crate) fn allowance(&self, moved: u64) -> Result<usize, u64> {
         self.allowance_at(monotonic_ms(), moved)
     }

@@ -6,9 +6,9 @@
 //!                                                                                       -> pass -> another listener
 //! ```
 //!
-//! Connections belong to their worker as HTTP connections do. Each takes a slot of `worker_connections`, keeps the
-//! configuration that it started with after a reload, and is closed after `worker_shutdown_timeout`. Peers are selected
-//! by the groups of `myriad-upstream`; connections to peers take slots as well.
+//! Connections belong to their worker as HTTP connections do. Each takes a slot of `worker_connections`, uses the
+//! configuration with which it started even after a reload, and is closed after `worker_shutdown_timeout`. Peers are
+//! selected by the groups of `myriad-upstream`; connections to peers take slots as well.
 //!
 //! | module | content |
 //! |---|---|

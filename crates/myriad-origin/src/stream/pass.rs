@@ -8,8 +8,9 @@ use myriad_upstream::PeerAddress;
 
 use crate::stream::session::{SessionAddresses, StreamSession};
 
-/// Passes the connection of a session to the listening socket at the address `target`. `held` is dropped with the
-/// connection. The error is the status of the session: 200 if no socket listens at the address, otherwise 500.
+/// Passes the connection of a session to the listening socket at the address `target`. `held` is dropped when the
+/// connection is closed. The error is the status of the session: 200 if no socket listens at the address, otherwise
+/// 500.
 pub(crate) fn pass_connection(
     session: &StreamSession,
     target: &Template,
@@ -47,7 +48,7 @@ pub(crate) fn pass_connection(
     Ok(())
 }
 
-/// Logs that UDP datagrams cannot be passed. Returns the status of the session.
+/// Logs that UDP datagrams cannot be passed to another socket (`pass`). Returns the status of the session, 500.
 pub(crate) fn refuse_datagrams(session: &StreamSession) -> u16 {
     let message = format_args!("cannot pass udp connection{}", SessionAddresses(session));
     session.server().errors.write(LogLevel::Error, Some(session.connection.id), message);

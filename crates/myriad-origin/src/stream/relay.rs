@@ -21,7 +21,7 @@ pub(crate) struct RelaySettings {
     pub silence_ms: u64,
     /// Maximum number of buffered bytes per direction (`proxy_buffer_size`).
     pub buffer: usize,
-    /// True if one direction may continue after the source of the other has closed (`proxy_half_close`).
+    /// True if one direction may continue after the source of the opposite direction has closed (`proxy_half_close`).
     pub half_close: bool,
     pub upload: DirectionRate,
     pub download: DirectionRate,
@@ -97,8 +97,8 @@ impl RelayDirection {
         }
     }
 
-    /// Writes the buffered bytes once to the sink. Returns the number of bytes written, which may be a part; `None` if
-    /// there are none or the sink accepts none now. Fails if the sink has failed.
+    /// Writes the buffered bytes once to the sink. Returns the number of bytes written, which may be a part of them;
+    /// `None` if no bytes are buffered or the sink accepts none now. Fails if the sink has failed.
     fn drain(&mut self, cx: &mut Context<'_>, sink: Pin<&mut impl AsyncWrite>) -> io::Result<Option<usize>> {
         if self.waiting.is_empty() {
             return Ok(None);
@@ -162,8 +162,8 @@ pub(crate) async fn relay_tcp(
 }
 
 impl TcpRelay<'_> {
-    /// Transfers the available bytes once. Ready with a reason if the relay has ended, or with `None` if there was
-    /// progress.
+    /// Transfers the available bytes once. Returns ready with the reason if the relay must stop, ready with `None` if
+    /// bytes were transferred or a side has closed, otherwise pending.
     fn step(&mut self, cx: &mut Context<'_>) -> Poll<Option<RelayEnd>> {
         let session = self.session;
         let room = self.terms.buffer;
@@ -196,7 +196,7 @@ impl TcpRelay<'_> {
         if moved { Poll::Ready(None) } else { Poll::Pending }
     }
 
-    /// Returns the reason if the relay has stopped. Otherwise (only with `proxy_half_close`) shuts down writing to a side
+    /// Returns the reason if the relay must stop. Otherwise (only with `proxy_half_close`) shuts down writing to a side
     /// once the other side has closed and its bytes are written.
     fn end(&mut self, cx: &mut Context<'_>) -> Option<RelayEnd> {
         let (up, down) = (self.up.is_done(), self.down.is_done());

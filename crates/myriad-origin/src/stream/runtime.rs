@@ -81,8 +81,8 @@ pub(crate) struct StreamServer {
 }
 
 impl StreamServer {
-    /// Returns true if the PROXY protocol header that this proxy sends is trusted for the client address
-    /// (`set_real_ip_from`). `proxy` is `None` for a unix socket.
+    /// Returns true if the client address in a PROXY protocol header is trusted (`set_real_ip_from`). `proxy` is the
+    /// address of the proxy that sent the header; `None` for a unix socket.
     pub(crate) fn trusts(&self, proxy: Option<std::net::IpAddr>) -> bool {
         self.settings.trusted.iter().any(|network: &Network| network.contains(proxy))
     }
@@ -136,7 +136,7 @@ impl StreamRuntime {
         by_name.into_values().cloned().collect()
     }
 
-    /// Returns the resolver settings of the servers (their own, or those that they inherit from `stream`), each once.
+    /// Returns the resolver settings of the servers, set there or inherited from `stream`, each once.
     pub fn resolvers(&self) -> &[Arc<ResolverConfig>] {
         &self.resolvers
     }
@@ -154,7 +154,7 @@ impl StreamRuntime {
         }
     }
 
-    /// Returns the control handles of all groups, for administration; those for addresses from variables are not
+    /// Returns the control handles of all groups, for administration; groups for addresses from variables are not
     /// included.
     pub fn controls(&self) -> Vec<GroupControl> {
         self.groups.values().map(|group| group.group.control()).collect()

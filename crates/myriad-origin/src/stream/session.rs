@@ -93,8 +93,8 @@ impl StreamSession {
         }
     }
 
-    /// Returns the client's IP address: that reported by a trusted proxy, otherwise that of the connection. `None` for
-    /// a unix socket without a reported address.
+    /// Returns the client's IP address: the address reported by a trusted proxy, otherwise the peer address of the
+    /// connection. `None` for a unix socket without a reported address.
     pub(crate) fn client(&self) -> Option<IpAddr> {
         self.real.get().map_or_else(|| self.connection.peer.ip(), |real| Some(real.ip()))
     }
@@ -123,7 +123,7 @@ impl StreamSession {
         self.attempts.get().last().map(|attempt| attempt.address.clone()).unwrap_or_default()
     }
 
-    /// Evaluates a template with the variables of this session.
+    /// Evaluates a template with the variables of this session. Fails if a variable cannot be evaluated.
     pub(crate) fn eval(&self, template: &Template) -> Result<Vec<u8>, EvalError> {
         let mut value = Vec::new();
         template.eval(self, &mut self.frame.borrow_mut(), &mut value)?;

@@ -36,7 +36,7 @@ pub(crate) struct StreamSettings {
     pub peer_alpn: Vec<Text>,
     /// `proxy_socket_keepalive`: enables TCP keepalive on connections to peers.
     pub socket_keepalive: bool,
-    /// `proxy_half_close`: lets one direction continue after the other has ended.
+    /// `proxy_half_close`: one direction may continue after the opposite direction was closed.
     pub half_close: bool,
     /// `proxy_upload_rate` in bytes per second; may contain variables.
     pub upload_rate: Text,

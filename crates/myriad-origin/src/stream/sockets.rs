@@ -39,8 +39,8 @@ impl PassTargets {
         Self(sockets)
     }
 
-    /// Returns the socket for an address, by nginx's rule: the socket bound to the address itself; for TCP otherwise
-    /// the one bound to the wildcard address with that port. `None` if there is none.
+    /// Returns the socket for an address, by nginx's rule: the socket bound to exactly this address; if there is none,
+    /// for TCP the socket bound to the wildcard address and the same port. `None` if there is none.
     pub(crate) fn find(&self, address: &PeerAddress) -> Option<PassTarget> {
         let at = |name: &str| self.0.get(name).copied();
         match address {

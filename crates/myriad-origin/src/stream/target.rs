@@ -96,7 +96,7 @@ pub(crate) fn affinity(session: &StreamSession, group: &StreamGroup) -> Affinity
 }
 
 /// Returns the TLS settings for the connection to a peer; `None` without `proxy_ssl`. The error is the status to close
-/// the session with.
+/// the session with, 500: the server name cannot be evaluated, or the client certificate cannot be loaded.
 pub(crate) fn peer_tls(session: &StreamSession) -> Result<Option<OriginTls>, u16> {
     let Some(tls) = &session.server().peer_tls else { return Ok(None) };
     let name = session.eval(&tls.name).map_err(|_| 500_u16)?;
@@ -127,7 +127,8 @@ fn without_port(name: &str) -> &str {
 }
 
 /// Returns the local address for the connection to a peer (`proxy_bind`), with port 0 unless it specifies one; `None`
-/// without `proxy_bind`, and if the value is empty or `off`. The error is the status to close the session with.
+/// without `proxy_bind`, and if the value is empty or `off`. The error is the status to close the session with, 500:
+/// the value cannot be evaluated or is not an address.
 pub(crate) fn bind_address(session: &StreamSession) -> Result<Option<SocketAddr>, u16> {
     let Some(bind) = &session.server().bind else { return Ok(None) };
     let text = session.eval(bind).map_err(|_| 500_u16)?;

@@ -191,7 +191,7 @@ async fn run_content(session: &StreamSession, client: &mut RawClient, counted: S
     Some(status)
 }
 
-/// Logs that a server has no directive to handle connections. Returns the status of the session.
+/// Logs that a server has no directive to handle connections. Returns the status of the session, 500.
 pub(crate) fn log_no_handler(session: &StreamSession) -> u16 {
     let message =
         format_args!("no handler for server: write proxy_pass, pass or return{}", SessionAddresses(session));

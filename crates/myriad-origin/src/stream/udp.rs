@@ -43,7 +43,7 @@ const MOST_WAITING: usize = 64;
 /// Maximum total size in bytes of the client datagrams queued in all UDP sessions of a worker. Further ones are
 /// dropped.
 const MOST_WAITING_BYTES: usize = 16 << 20;
-/// Size in bytes of the receive buffer for datagrams from peers; it holds the largest possible UDP datagram.
+/// Size in bytes of the receive buffer for datagrams from peers; sufficient for the largest possible UDP datagram.
 const LONGEST: usize = 65_536;
 
 thread_local! {
@@ -281,17 +281,17 @@ impl UdpListener {
 
 /// Event of a UDP session.
 enum RelayEvent {
-    /// Datagram of the client.
+    /// A datagram has arrived from the client.
     Request(QueuedDatagram),
-    /// Datagram of the peer, or an error, such as a closed port.
+    /// A datagram has arrived from the peer, or the socket has reported an error, such as a closed port.
     Response(io::Result<Bytes>),
-    /// No datagram was relayed within `proxy_timeout`.
+    /// No datagram was received from client or peer within `proxy_timeout`.
     Silence,
     /// The worker is shutting down.
     Worker,
 }
 
-/// Relay of a UDP session.
+/// Relay of datagrams between the client and the peer of a UDP session.
 struct UdpRelay<'a> {
     listener: &'a UdpListener,
     session: &'a StreamSession,

@@ -39,8 +39,8 @@ fn named(compile: &mut dyn OriginCompiler, target: &Text) -> HashMap<Box<[u8]>, 
     named
 }
 
-/// Returns the possible non-empty values of a target that is a `map` variable. The error explains why they are not
-/// known.
+/// Returns the possible non-empty values of a target that is a `map` variable. The error explains why the values are
+/// not known.
 fn values(compile: &dyn OriginCompiler, target: &Text) -> Result<Vec<Text>, String> {
     let shown = target.lossy();
     let variable = shown.strip_prefix('$').unwrap_or_default();

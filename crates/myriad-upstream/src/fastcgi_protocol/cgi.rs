@@ -124,8 +124,9 @@ fn field(line: &[u8]) -> Result<Option<CgiField<'_>>, HeadError> {
     Ok(colon.map(|_| (name, value)))
 }
 
-/// Returns the status and the reason of a value of `Status`, such as `404 Not Found`. Without a reason, returns that of
-/// the standard. Fails unless the value is a three-digit status of at least 200, alone or followed by a space.
+/// Returns the status and the reason of a value of `Status`, such as `404 Not Found`. Without a reason, returns the
+/// standard reason phrase of the status. Fails unless the value is a three-digit status of at least 200, alone or
+/// followed by a space.
 fn status_value(value: &[u8]) -> Result<(u16, &[u8]), HeadError> {
     let (digits, rest) = value.split_first_chunk::<3>().ok_or(HeadError::InvalidStatus)?;
     if !digits.iter().all(u8::is_ascii_digit) || !(rest.is_empty() || rest[0] == b' ') {

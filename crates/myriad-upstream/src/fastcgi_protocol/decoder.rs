@@ -190,8 +190,8 @@ impl ResponderDecoder {
             && matches!(self.state, State::Stream { kind: RecordType::Stdout, left: 0, .. })
     }
 
-    /// Returns the state after a header. Fails if the header is invalid, or if it is preceded by [`MAX_IDLE_RECORDS`]
-    /// idle records and is idle itself.
+    /// Returns the state after a record header. Fails if the header is invalid, or if more than [`MAX_IDLE_RECORDS`]
+    /// consecutive records, including this record, have no content for the request.
     fn enter(&mut self, header: Header) -> Result<State, FastCgiError> {
         if header.version != VERSION {
             return Err(FastCgiError::Version(header.version));

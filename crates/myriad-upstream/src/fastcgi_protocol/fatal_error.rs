@@ -9,8 +9,8 @@ const FATAL: [&[u8]; 4] = [
     b"PHP Recoverable fatal error: ",
     b"PHP Catchable fatal error: ",
 ];
-/// Length in bytes of the longest prefix with the longest message start: the part of the stream that must be
-/// remembered.
+/// Number of bytes stored from the end of the stream: the length of [`PREFIX`] plus that of the longest text in
+/// [`FATAL`].
 const WINDOW: usize = 13 + 29;
 
 /// Detector of PHP's fatal errors in an error stream, which arrives in pieces of any length.

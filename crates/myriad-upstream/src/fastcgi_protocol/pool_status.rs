@@ -14,7 +14,7 @@ const MAX_CHILDREN: u32 = 65_535;
 /// State of a php-fpm pool at the time when one of its children wrote the status.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PoolStatus {
-    /// Process manager (`pm`).
+    /// Process manager of the pool (`pm`).
     pub manager: Manager,
     /// Number of connections that no child has accepted yet. Linux only reports it for TCP; for a unix socket, it is 0.
     pub listen_queue: u32,
@@ -70,8 +70,9 @@ struct Fields {
 }
 
 impl PoolStatus {
-    /// Parses the response of php-fpm to `pm.status_path` with `?json`. Fails if the text is too long or not such a
-    /// status, if idle and active children do not add up to the total, or if the total is not from 1 to 65,535.
+    /// Parses the response of php-fpm to `pm.status_path` with `?json`. Fails if the text has more than [`MAX_BYTES`]
+    /// bytes or is not a php-fpm status in JSON, if idle and active children do not add up to the total, or if the
+    /// total is not from 1 to 65,535.
     pub fn parse(text: &[u8]) -> Result<Self, NoPoolStatus> {
         if text.len() > MAX_BYTES {
             return Err(NoPoolStatus(format!("the status is longer than {MAX_BYTES} bytes")));

@@ -22,7 +22,7 @@ pub fn begin(out: &mut Vec<u8>, keep_conn: bool) {
 /// Appends the complete environment, a block created with [`crate::fastcgi_protocol::Params`], and terminates its
 /// stream (section 5.2).
 ///
-/// The block is split into records of which only the last needs padding.
+/// The block is split into records; only the last record needs padding.
 pub fn params(out: &mut Vec<u8>, block: &[u8]) {
     out.reserve(block.len() + (block.len() / MAX_ALIGNED_CONTENT + 2) * (HEADER_LEN + 8));
     for piece in block.chunks(MAX_ALIGNED_CONTENT) {

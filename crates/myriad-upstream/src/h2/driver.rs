@@ -66,7 +66,7 @@ impl LivenessTimer {
     }
 }
 
-/// Starts the task of a connection, which ends when the connection is closed and then removes it from its pool.
+/// Starts the task of a connection. Once the connection is closed, the task removes it from its pool and finishes.
 pub(super) fn spawn(shared: Rc<Shared>, keeping: ReuseSettings) {
     let mut driver = Driver { shared, keeping, expiry: None, liveness_timer: LivenessTimer::default() };
     tokio::task::spawn_local(async move {
@@ -94,8 +94,8 @@ impl Driver {
         }
     }
 
-    /// Sends a PING if one is due. Returns whether the origin has sent no frame in time after the last PING; false once
-    /// the connection is known to be dead.
+    /// Sends a PING if one is due. Returns true if the connection is found to be dead: the origin has sent no frame in
+    /// time after the last PING. False if [`State::give_up`] has marked it as dead before.
     fn is_dead(&mut self, cx: &mut Context<'_>) -> bool {
         let now = clock::now();
         let mut next = self.shared.read_state(|state| state.liveness.next(now));

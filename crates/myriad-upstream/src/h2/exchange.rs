@@ -1,6 +1,7 @@
 //! Single HTTP/2 request and its response on a shared connection.
 //!
-//! As over HTTP/1, polling for the response also sends the request body, of which at most one piece is buffered here.
+//! As over HTTP/1, polling for the response also sends the request body. At most one piece of the body is buffered
+//! here.
 
 use std::rc::Rc;
 use std::task::{Context, Poll};
@@ -89,7 +90,7 @@ impl H2Exchange {
 
     /// Continues to send the request, then returns the next part of the response. Fails if the request cannot be sent,
     /// if the stream or the connection failed, or if the read timeout expires after the request was sent. `phase` is
-    /// that of an error of the response.
+    /// the phase that errors of the response report.
     pub(super) fn poll(&mut self, cx: &mut Context<'_>, phase: Phase) -> Poll<Result<Event, OriginError>> {
         if let Err(error) = self.send(cx) {
             return Poll::Ready(Err(error));

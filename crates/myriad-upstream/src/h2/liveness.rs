@@ -21,7 +21,7 @@ const PING_TIMEOUT: u64 = 1000;
 const WAIT: u64 = 500;
 
 /// Time in milliseconds without a frame after which an idle connection is checked before a request is sent on it.
-/// Firewalls keep the state of a connection longer.
+/// Firewalls store the state of a connection longer.
 const MAX_IDLE_SILENCE: u64 = 5000;
 
 /// Next action of the liveness check of an HTTP/2 connection.
@@ -29,9 +29,9 @@ const MAX_IDLE_SILENCE: u64 = 5000;
 pub(super) enum LivenessAction {
     /// No action until a frame is received, a request is sent, or a PING is sent.
     Nothing,
-    /// No action before this time.
+    /// No action before this time, in the units of [`clock::now`](crate::clock::now).
     Wait(u64),
-    /// A PING is due.
+    /// A PING must be sent now.
     Ping,
     /// The connection is dead: no frame has been received in time after a PING.
     Dead,
@@ -42,8 +42,8 @@ pub(super) enum LivenessAction {
 pub(super) struct Liveness {
     /// Time of the last received frame, or of the creation of the connection.
     last_frame: u64,
-    /// Start of the current silence while requests wait for their responses; `None` if none waits, or if no further
-    /// PING is sent for those that wait.
+    /// Start of the current silence while requests wait for their responses; `None` if no request waits, or if no
+    /// further PING is sent for the waiting requests.
     silent_since: Option<u64>,
     /// Time when the last PING was sent; `None` if a frame was received since, or none was sent.
     ping_sent_at: Option<u64>,
@@ -51,8 +51,8 @@ pub(super) struct Liveness {
     served: bool,
     /// True if frames without a part of a response were received after a PING: the origin reads further input.
     reads_on: bool,
-    /// True if pieces of request bodies were sent since the last received frame. They may fill buffers, and a PING
-    /// would queue after them.
+    /// True if pieces of request bodies were sent since the last received frame. The pieces may fill buffers, and a
+    /// PING would queue after them.
     uploads: bool,
     dead: bool,
 }
@@ -70,7 +70,7 @@ impl Liveness {
         }
     }
 
-    /// Records that a request was sent.
+    /// Records that a request was sent at `now`, which starts the measurement of silence unless it is running.
     pub(super) fn requested(&mut self, now: u64) {
         self.silent_since.get_or_insert(now);
     }
@@ -97,7 +97,7 @@ impl Liveness {
         self.ping_sent_at.get_or_insert(now);
     }
 
-    /// Records that a PING was due but could not be sent, so that it is not tried again for the same requests.
+    /// Records that a PING was due but could not be sent: no further PING is sent for the requests that wait now.
     pub(super) fn ping_skipped(&mut self) {
         self.silent_since = None;
     }
@@ -130,7 +130,8 @@ impl Liveness {
         self.ping_sent_at.map(|asked| asked + WAIT)
     }
 
-    /// Returns whether an idle connection has been silent for so long that it must be checked before its next use.
+    /// Returns whether the connection has received no frame for [`MAX_IDLE_SILENCE`], so that it must be checked before
+    /// its next use if it is idle.
     pub(super) fn is_old(&self, now: u64) -> bool {
         now.saturating_sub(self.last_frame) >= MAX_IDLE_SILENCE
     }

@@ -63,8 +63,8 @@ pub(super) struct ConnectionRequest<'a> {
 
 impl H2Connections {
     /// Opens a stream with `open` on an available connection, or on a new connection established by `dial`. Only one
-    /// request at a time establishes a connection to a peer; the others wait for it, at most for their connect timeout,
-    /// and fail if it fails.
+    /// request at a time establishes a connection to a peer; other requests wait for the connection, at most for their
+    /// connect timeout, and fail if it cannot be established.
     pub(super) async fn open<D: Future<Output = Result<CountedStream, OriginError>>>(
         &self,
         wanted: &ConnectionRequest<'_>,

@@ -28,8 +28,8 @@ const READ_SIZE: usize = 32 * 1024;
 /// Maximum number of bytes queued for a write to an HTTP/2 connection.
 const MAX_GATHERED: usize = 64 * 1024;
 
-/// Size in bytes below which received body pieces are copied: a piece that shares the read buffer would keep all of it
-/// allocated.
+/// Size in bytes below which received body pieces are copied: a piece that shares the read buffer would prevent that
+/// the buffer is freed.
 const COPY_BELOW: usize = 2048;
 
 /// Maximum number of reads after the first per poll of the connection's driver, so that other tasks can run.
@@ -162,8 +162,8 @@ pub(super) enum Drive {
 }
 
 impl State {
-    /// Opens a stream and queues the head of a request; `None` if the connection cannot carry another request. `end`:
-    /// no body follows. `most_head`: maximum size of the response header.
+    /// Opens a stream and queues the head of a request; `None` if the connection cannot carry another request. `end` is
+    /// true if no body follows; `most_head` is the maximum size of the response head in bytes.
     pub(super) fn open<'a>(
         &mut self,
         method: Method,
@@ -187,15 +187,15 @@ impl State {
         self.client.send(id, piece, end);
     }
 
-    /// Queues a PING, unless the codec does not permit another PING now.
+    /// Queues a PING if the codec permits another PING now.
     pub(super) fn send_ping(&mut self, now: u64) {
         if self.client.send_ping() { self.liveness.ping_sent(now) } else { self.liveness.ping_skipped() }
     }
 
     /// Handles a dead connection, which gets no more requests.
     ///
-    /// Requests without any part of a response that may be sent again fail, so that they are retried. The others wait
-    /// until their timeouts, because an overloaded origin may still respond.
+    /// Requests that may be sent again and of whose responses no part has arrived fail, so that they are retried. All
+    /// other requests wait until their timeouts, because an overloaded origin may still respond.
     pub(super) fn give_up(&mut self) {
         self.liveness.give_up();
         self.client.shut_down();

@@ -10,7 +10,7 @@ use super::error::ResolveError;
 /// zone.
 static ZONES: Mutex<BTreeMap<String, Arc<ResolverZone>>> = Mutex::new(BTreeMap::new());
 
-/// Number of resolver zones from which on unused zones are removed.
+/// Number of resolver zones at which unused zones are removed before another zone is created.
 const MAX_ZONES: usize = 1024;
 
 /// Look-up counters of the resolvers with the same `status_zone=`.
@@ -50,7 +50,7 @@ impl PartialEq for ResolverZone {
 impl Eq for ResolverZone {}
 
 impl ResolverZone {
-    /// Returns the resolver zone with this name. An existing zone retains its counters.
+    /// Returns the resolver zone with this name, created with zero counters if it does not exist.
     pub fn named(name: &str) -> Arc<Self> {
         let mut zones = ZONES.lock().unwrap_or_else(PoisonError::into_inner);
         if zones.len() >= MAX_ZONES {

@@ -14,8 +14,8 @@ use crate::service::Service;
 const TAILS_MS: u64 = 1000;
 
 impl<S: Service> Driver<S> {
-    /// Resets the streams whose clients keep their flow-control windows closed for too long or open them too slowly.
-    /// Each is reported. Returns true if there were any.
+    /// Resets the streams whose flow-control windows the client leaves closed for too long or opens too slowly, and
+    /// reports each to the service. Returns true if a stream was reset.
     pub(super) fn reset_stalled(&mut self, cx: &mut Context<'_>) -> bool {
         let mut stalled = Vec::new();
         for exchange in &mut self.exchanges {
@@ -101,8 +101,8 @@ impl<S: Service> Driver<S> {
         self.poll(cx)
     }
 
-    /// Records that `written` bytes could be written after a wait for the client to read. Returns true if the client
-    /// reads more slowly than the minimum rate.
+    /// Records that `written` bytes were written, which finishes a wait for the client to read. Returns true if the
+    /// client reads more slowly than the minimum rate.
     pub(super) fn reads_too_slowly(&mut self, written: usize) -> bool {
         let rate = self.timeouts().min_rate;
         self.sending.record_transfer(written as u64, &self.connection.deadline, rate, &|| {

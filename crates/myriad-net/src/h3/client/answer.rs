@@ -198,7 +198,8 @@ impl<S: Service> QuicClient<S> {
         }
     }
 
-    /// Asks the client to stop sending the rest of the request (RFC 9114 section 4.1).
+    /// Requests the client to stop sending the rest of the request (RFC 9114 section 4.1), unless the stream is no
+    /// longer read.
     fn stop_receiving(&mut self, id: StreamId) {
         if self.stop_reading(id) {
             let _ = self.quic.recv_stream(id).stop(code_number(Http3ErrorCode::NoError));

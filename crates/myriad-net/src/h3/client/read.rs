@@ -62,7 +62,7 @@ impl<S: Service> QuicClient<S> {
     }
 
     /// Returns true if the client has reset a stream that is not being read. Takes no bytes from the stream, so that
-    /// they keep using its window.
+    /// unread bytes still occupy its flow-control window.
     fn is_reset(&mut self, id: StreamId) -> bool {
         matches!(self.take_some(id, 0), StreamData::Reset)
     }

@@ -22,7 +22,7 @@ use crate::service::{ConnectionEvent, Service};
 
 /// Worker or process to which a received datagram is forwarded.
 enum DatagramRecipient {
-    /// This worker, which processes the datagram itself.
+    /// This worker, which processes the datagram.
     Own,
     /// Another worker of this process.
     Worker(u8),

@@ -141,7 +141,8 @@ impl RelayMessageReader<'_> {
         }
     }
 
-    /// Skips an absent address. Returns false, without skipping, if there is an address.
+    /// Returns true and skips the 17 zero bytes if the next address is absent. Returns false and skips nothing if there
+    /// is an address.
     fn has_no_address(&mut self) -> bool {
         let rest = self.rest.strip_prefix(&[0; 17]);
         self.rest = rest.unwrap_or(self.rest);

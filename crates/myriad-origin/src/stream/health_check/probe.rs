@@ -64,7 +64,7 @@ fn check_rules(index: usize, StreamCheck { check, .. }: &StreamCheck) -> CheckRu
 
 /// Health check of the peers of a server, as run by one worker.
 struct StreamProbe {
-    /// Weak, so that the check does not keep an old configuration alive.
+    /// Weak reference, so that an old configuration can be freed.
     streams: Weak<WorkerStreams>,
     /// Index of the server in the configuration of the worker.
     server: usize,
@@ -157,7 +157,7 @@ fn failed_finding(call: &str, error: &io::Error) -> ProbeResult {
     ProbeResult::Failed(format!("{call}() failed ({error})"))
 }
 
-/// Returns the options of a check's connection: those of a session without a client, whose variables have the values of
+/// Returns the options of a check's connection: the options of a session without a client. Variables have the values of
 /// a connection from 127.0.0.1. Fails if `proxy_bind` is invalid, the client certificate cannot be loaded, or a value
 /// with variables cannot be evaluated; the session has logged the reason unless a value could not be evaluated.
 fn dial_options(
