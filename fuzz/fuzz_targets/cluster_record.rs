@@ -9,7 +9,7 @@ fuzz_target!(|body: &[u8]| {
     let cluster = NodeName::new("cluster").expect("valid name");
     let secret = ClusterSecret::new(&cluster, b"secret of the cluster of 32 bytes or more").expect("long enough");
     assert_eq!(LogRecord::decode(&secret, EntryId::ZERO, body), Err(RecordError::NotAuthentic));
-    assert!(LimitRecord::decode(&secret, body).is_err());
+    assert!(LimitRecord::decode(&secret, 0, body).is_err());
     if let Ok(text) = std::str::from_utf8(body)
         && let Some(id) = EntryId::parse(text)
     {

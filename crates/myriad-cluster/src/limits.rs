@@ -6,7 +6,7 @@
 //!
 //! # Trust
 //!
-//! Messages are encrypted and authenticated ([`LimitRecord`]). A client of Valkey could still record messages and publish
+//! Messages are encrypted and authenticated ([`LimitRecord`]), separately for each database. A client of Valkey could still record messages and publish
 //! them later, to block the visitors that they name. Therefore the numbers of a message are used only if all of these hold:
 //!
 //! - Its sequence number is larger than that of every message that was received from the sender's process lifetime.
@@ -68,6 +68,8 @@ pub enum LimitReception {
 #[derive(Debug)]
 pub struct LimitExchange {
     secret: ClusterSecret,
+    /// Database of the server that the node uses.
+    database: u32,
     node: NodeName,
     start: StartId,
     /// Number of the last message of this process.
@@ -96,6 +98,7 @@ impl LimitExchange {
     pub fn new(secret: ClusterSecret, node: NodeName, start: StartId) -> Self {
         Self {
             secret,
+            database: 0,
             node,
             start,
             sequence: 0,
@@ -104,6 +107,11 @@ impl LimitExchange {
             candidates: VecDeque::new(),
             heartbeat_at: 0,
         }
+    }
+
+    /// Sets the database of the server that the node uses. Messages of nodes that use another one are not authentic.
+    pub fn set_database(&mut self, database: u32) {
+        self.database = database;
     }
 
     /// Returns true if a message must be sent also without numbers, and numbers of connections must be repeated.
@@ -137,7 +145,7 @@ impl LimitExchange {
             acknowledged,
             zones: largest(zones, room),
         };
-        record.encode(&self.secret)
+        record.encode(&self.secret, self.database)
     }
 
     /// Handles a message. After the first messages of a sender, the next message of this node has acknowledgements, so that
@@ -146,7 +154,7 @@ impl LimitExchange {
     /// # Errors
     /// Returns an error if the message is not authentic, or its format is invalid or unknown.
     pub fn receive(&mut self, bytes: &[u8], now: ClockMs) -> Result<LimitReception, RecordError> {
-        let record = LimitRecord::decode(&self.secret, bytes)?;
+        let record = LimitRecord::decode(&self.secret, self.database, bytes)?;
         if record.start == self.start {
             return Ok(LimitReception::Own);
         }

@@ -52,7 +52,8 @@ impl LimitConnections {
     /// Exchanges messages until no limits are shared.
     async fn exchange_usage(&self) -> Result<(), LinkError> {
         let (connection, messages) = connect_limits(&self.options, &self.server).await?;
-        let limits = &self.sharing.limits;
+        let LimitSharing { limits, exchange } = &self.sharing;
+        exchange.lock().set_database(self.server.database);
         limits.discard_usage();
         let sending = pin!(self.send(connection));
         let receiving = pin!(self.receive(messages));

@@ -11,6 +11,8 @@ use myriad_net::clock::now_ms;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
+use super::options::ClusterOptions;
+
 const _: () = assert!(MAX_SHARED_KEY == MAX_LIMIT_KEY, "each reported key fits into a message");
 
 /// Limit zones of the cluster. They outlive the node and its connections, which a reload may replace.
@@ -19,8 +21,15 @@ pub(super) struct SharedLimits {
     zones: Mutex<Vec<SharedLimitZone>>,
     /// Notified when the zones have changed.
     changed: Notify,
+    exchange: Mutex<Option<RetainedExchange>>,
     pub has_logged_failure: AtomicBool,
     pub counters: LimitCounters,
+}
+
+/// Exchange of this process, with the options of the node for which it was created.
+struct RetainedExchange {
+    options: Arc<ClusterOptions>,
+    exchange: Arc<Mutex<LimitExchange>>,
 }
 
 /// Counters of messages about limits.
@@ -41,6 +50,28 @@ pub(super) struct LimitCounters {
 }
 
 impl SharedLimits {
+    /// Returns the exchange for a node with these options: that of the node before, if a reload has replaced it and the
+    /// names and the secret are the same. The other nodes then replace the numbers of its connections, and do not count them
+    /// twice. `create` returns a new exchange.
+    pub(super) fn exchange(
+        &self,
+        options: &Arc<ClusterOptions>,
+        create: impl FnOnce() -> LimitExchange,
+    ) -> Arc<Mutex<LimitExchange>> {
+        let mut retained = self.exchange.lock();
+        let has_same_names = |before: &ClusterOptions| {
+            (&before.name, &before.node, &before.secret) == (&options.name, &options.node, &options.secret)
+        };
+        if let Some(RetainedExchange { options: before, exchange }) = &*retained
+            && has_same_names(before)
+        {
+            return Arc::clone(exchange);
+        }
+        let exchange = Arc::new(Mutex::new(create()));
+        *retained = Some(RetainedExchange { options: Arc::clone(options), exchange: Arc::clone(&exchange) });
+        exchange
+    }
+
     /// Replaces the zones, after a start or reload.
     pub(super) fn set_zones(&self, zones: Vec<SharedLimitZone>) {
         let mut current = self.zones.lock();
@@ -147,7 +178,7 @@ impl SharedLimits {
 #[derive(Clone)]
 pub(super) struct LimitSharing {
     pub limits: Arc<SharedLimits>,
-    /// Exchange of the process lifetime. A new connection continues its sequence numbers.
+    /// Exchange of the process lifetime. A new connection, or a node after a reload, continues its sequence numbers.
     pub exchange: Arc<Mutex<LimitExchange>>,
 }
 
@@ -159,6 +190,9 @@ mod tests {
     use myriad_cluster::record::{ClusterSecret, NodeName, StartId};
     use myriad_conf::{Span, Text};
     use myriad_script::Template;
+    use std::time::Duration;
+
+    use crate::cluster::settings::PartitionPolicy;
 
     /// Node with one zone of `limit_conn`.
     struct LimitingNode {
@@ -190,6 +224,22 @@ mod tests {
         node
     }
 
+    fn unnamed() -> ClusterOptions {
+        ClusterOptions {
+            name: "shop".to_owned(),
+            node: String::new(),
+            hostname: String::new(),
+            servers: Vec::new(),
+            credentials: None,
+            sentinel_password: None,
+            trusted_certificates: None,
+            secret: vec![7; 32].into(),
+            partition: PartitionPolicy::Strict,
+            receipt_timeout: Duration::ZERO,
+            shares_pages: false,
+        }
+    }
+
     fn send(from: &LimitingNode, to: &LimitingNode, now: ClockMs) {
         let message = from.limits.message(&from.exchange, now).expect("a message");
         to.limits.receive(&to.exchange, &message, now).expect("an authentic message");
@@ -219,6 +269,46 @@ mod tests {
         send(&a, &b, 2080);
         assert!(b.zone.table.try_count(b"visitor", 1).is_some());
         assert!(b.limits.counters().contains(&("limit_keys_received", 3)), "{:?}", b.limits.counters());
+    }
+
+    #[test]
+    fn connections_of_a_node_that_a_reload_replaces_are_counted_once() {
+        let b = node(2, "$a");
+        let LimitingNode { limits, zone, shared, .. } = node(1, "$a");
+        let started = |limits: &SharedLimits, number: u8, options: ClusterOptions| {
+            let secret =
+                ClusterSecret::new(&NodeName::new("shop").expect("a name"), &[7; 32]).expect("a secret");
+            let name = NodeName::new(&options.node).expect("a name");
+            limits.exchange(&Arc::new(options), || LimitExchange::new(secret, name, StartId([number; 16])))
+        };
+        let options = ClusterOptions { node: "web1".to_owned(), ..unnamed() };
+        let first = started(&limits, 1, options.clone());
+        let _held = zone.table.try_count(b"visitor", 2).expect("the first");
+        let send = |exchange: &Mutex<LimitExchange>, now: ClockMs| {
+            let message = limits.message(exchange, now).expect("a message");
+            b.limits.receive(&b.exchange, &message, now).expect("an authentic message");
+        };
+        let reply = |exchange: &Mutex<LimitExchange>, now: ClockMs| {
+            let message = b.limits.message(&b.exchange, now).expect("a message");
+            limits.receive(exchange, &message, now).expect("an authentic message");
+        };
+        send(&first, 0);
+        reply(&first, 0);
+        send(&first, 80);
+        limits.set_zones(shared);
+        // The reload changes an option, and the next node has another process lifetime.
+        let changed = ClusterOptions { receipt_timeout: Duration::from_secs(9), ..options.clone() };
+        let second = started(&limits, 3, changed);
+        send(&second, 1080);
+        reply(&second, 1080);
+        send(&second, 2160);
+        assert!(
+            b.zone.table.try_count(b"visitor", 2).is_some(),
+            "one connection is counted on the other node"
+        );
+        assert!(Arc::ptr_eq(&first, &second));
+        let renamed = ClusterOptions { node: "web3".to_owned(), ..options };
+        assert!(!Arc::ptr_eq(&first, &started(&limits, 4, renamed)), "another node");
     }
 
     #[test]

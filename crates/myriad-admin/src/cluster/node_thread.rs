@@ -17,7 +17,6 @@ use myriad_cluster::node::{
 use myriad_cluster::record::{ClusterSecret, NameError, NodeName, StartId};
 use myriad_log::{ErrorLog, LogLevel};
 use myriad_store::page::{AnnouncedPurge, PageZone};
-use parking_lot::Mutex;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::driver::{DriverResources, drive};
@@ -127,15 +126,13 @@ impl PreparedNode {
         let stored = stored.map(|stored| stored.position);
         let node_start = NodeStart { start, boot: boot_id(), stored, has_pages, seed, counters };
         let start_state = Arc::new(StartState::default());
-        let exchange = LimitExchange::new(settings.secret.clone(), settings.node.clone(), start);
+        let create = || LimitExchange::new(settings.secret.clone(), settings.node.clone(), start);
+        let exchange = exchanged.limits.exchange(&options, create);
         let resources = DriverResources {
             options,
             secret: settings.secret.clone(),
             start,
-            limits: LimitSharing {
-                limits: Arc::clone(&exchanged.limits),
-                exchange: Arc::new(Mutex::new(exchange)),
-            },
+            limits: LimitSharing { limits: Arc::clone(&exchanged.limits), exchange },
             zones: Arc::clone(zones),
             ticket_keys: Arc::clone(&exchanged.ticket_keys),
             certificates: Arc::clone(&exchanged.certificates),

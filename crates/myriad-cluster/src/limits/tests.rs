@@ -45,6 +45,16 @@ fn nodes_use_each_others_numbers_once() {
 }
 
 #[test]
+fn messages_of_another_database_are_refused() {
+    let (mut a, mut b) = (exchange(1), exchange(2));
+    b.set_database(1);
+    let message = a.message(usage(1), 1000).expect("a message");
+    assert_eq!(b.receive(&message, 1000), Err(RecordError::NotAuthentic));
+    a.set_database(1);
+    introduce(&mut a, &mut b, 2000);
+}
+
+#[test]
 fn nothing_is_sent_without_numbers_before_a_heartbeat() {
     let mut a = exchange(1);
     assert!(a.message(Vec::new(), 1000).is_some());

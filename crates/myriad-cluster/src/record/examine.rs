@@ -91,10 +91,10 @@ fn examine_encrypted(secret: &ClusterSecret, body: &[u8]) -> Option<usize> {
             return None;
         }
     }
-    let sealed = LimitRecord::encrypt_contents(secret, StartId([1; 16]), body.to_vec())?;
-    if let Ok(record) = LimitRecord::decode(secret, &sealed) {
+    let sealed = LimitRecord::encrypt_contents(secret, 0, StartId([1; 16]), body.to_vec())?;
+    if let Ok(record) = LimitRecord::decode(secret, 0, &sealed) {
         valid += 1;
-        if LimitRecord::decode(secret, &record.encode(secret)?).as_ref() != Ok(&record) {
+        if LimitRecord::decode(secret, 0, &record.encode(secret, 0)?).as_ref() != Ok(&record) {
             return None;
         }
     }

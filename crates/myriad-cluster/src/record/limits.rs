@@ -5,7 +5,7 @@
 //! ```
 //!
 //! Keys of limits, such as addresses of clients, are not readable in Valkey. Each process lifetime of a node has a key for
-//! its messages.
+//! its messages in each database: channels do not belong to a database, so a message could be moved to that of another.
 
 use super::fields::{FieldReader, FieldWriter, check_version};
 use super::{ClusterSecret, NodeName, RecordError, StartId};
@@ -78,8 +78,9 @@ impl LimitRecord {
         4 + key.len() + 4
     }
 
-    /// Encodes and encrypts the message. `None` if the operating system has no random numbers.
-    pub fn encode(&self, secret: &ClusterSecret) -> Option<Vec<u8>> {
+    /// Encodes and encrypts the message for the nodes that use this database. `None` if the operating system has no random
+    /// numbers.
+    pub fn encode(&self, secret: &ClusterSecret, database: u32) -> Option<Vec<u8>> {
         let mut writer = FieldWriter::default();
         writer.name(&self.node);
         writer.u64(self.sequence);
@@ -97,22 +98,22 @@ impl LimitRecord {
                 writer.u32(*number);
             }
         }
-        Self::encrypt_contents(secret, self.start, writer.into_bytes())
+        Self::encrypt_contents(secret, database, self.start, writer.into_bytes())
     }
 
-    /// Decrypts and decodes a message.
+    /// Decrypts and decodes a message of a node that uses this database.
     ///
     /// # Errors
     /// Returns an error if the message is longer than [`MAX_LIMIT_BYTES`], or not authentic, or its format is invalid or
     /// unknown.
-    pub fn decode(secret: &ClusterSecret, bytes: &[u8]) -> Result<Self, RecordError> {
+    pub fn decode(secret: &ClusterSecret, database: u32, bytes: &[u8]) -> Result<Self, RecordError> {
         if bytes.len() > MAX_LIMIT_BYTES {
             return Err(RecordError::Malformed);
         }
         let (header, encrypted) = bytes.split_at_checked(HEADER).ok_or(RecordError::NotAuthentic)?;
         let mut reader = FieldReader::new(header);
         let (version, start) = (reader.byte()?, reader.start()?);
-        let contents = secret.decrypt(&name(version, start), encrypted)?;
+        let contents = secret.decrypt(&name(version, database, start), encrypted)?;
         check_version(version, VERSION)?;
         let mut reader = FieldReader::new(&contents);
         let (node, sequence) = (reader.name()?, reader.u64()?);
@@ -132,17 +133,18 @@ impl LimitRecord {
     /// Encrypts the contents of a message, and returns the message.
     pub(super) fn encrypt_contents(
         secret: &ClusterSecret,
+        database: u32,
         start: StartId,
         contents: Vec<u8>,
     ) -> Option<Vec<u8>> {
-        let encrypted = secret.encrypt(&name(VERSION, start), contents.into())?;
+        let encrypted = secret.encrypt(&name(VERSION, database, start), contents.into())?;
         Some([&[VERSION][..], &start.0, &encrypted].concat())
     }
 }
 
-/// Returns the name of the messages of a process lifetime, from which their key is derived.
-fn name(version: u8, start: StartId) -> String {
-    format!("limits:{version}:{:032x}", u128::from_be_bytes(start.0))
+/// Returns the name of the messages of a process lifetime in a database, from which their key is derived.
+fn name(version: u8, database: u32, start: StartId) -> String {
+    format!("limits:{version}:{database}:{:032x}", u128::from_be_bytes(start.0))
 }
 
 #[cfg(test)]
@@ -169,17 +171,18 @@ mod tests {
     #[test]
     fn message_is_read_only_with_the_secret_and_as_it_was_written() {
         let ours = secret("shop", 7);
-        let bytes = record().encode(&ours).unwrap();
-        assert_eq!(LimitRecord::decode(&ours, &bytes), Ok(record()));
+        let bytes = record().encode(&ours, 0).unwrap();
+        assert_eq!(LimitRecord::decode(&ours, 0, &bytes), Ok(record()));
+        assert_eq!(LimitRecord::decode(&ours, 1, &bytes), Err(RecordError::NotAuthentic));
         assert!(!bytes.windows(9).any(|window| window == b"192.0.2.1"), "keys are encrypted");
         for other in [secret("shop", 8), secret("blog", 7)] {
-            assert_eq!(LimitRecord::decode(&other, &bytes), Err(RecordError::NotAuthentic));
+            assert_eq!(LimitRecord::decode(&other, 0, &bytes), Err(RecordError::NotAuthentic));
         }
         for at in 0..bytes.len() {
             let mut changed = bytes.clone();
             changed[at] ^= 1;
-            assert_eq!(LimitRecord::decode(&ours, &changed), Err(RecordError::NotAuthentic), "byte {at}");
-            assert_eq!(LimitRecord::decode(&ours, &bytes[..at]), Err(RecordError::NotAuthentic));
+            assert_eq!(LimitRecord::decode(&ours, 0, &changed), Err(RecordError::NotAuthentic), "byte {at}");
+            assert_eq!(LimitRecord::decode(&ours, 0, &bytes[..at]), Err(RecordError::NotAuthentic));
         }
     }
 
@@ -190,7 +193,7 @@ mod tests {
         let length = LimitRecord::base_len(&record.node, 1)
             + LimitRecord::zone_len()
             + keys.iter().map(|(key, _)| LimitRecord::key_len(key)).sum::<usize>();
-        let encoded = record.encode(&secret("shop", 7)).unwrap().len();
+        let encoded = record.encode(&secret("shop", 7), 0).unwrap().len();
         assert!((length - 10..=length).contains(&encoded), "{encoded} of {length}");
     }
 
@@ -199,8 +202,14 @@ mod tests {
         let ours = secret("shop", 7);
         let mut long = record();
         long.zones[0].keys.push((vec![0; MAX_LIMIT_KEY + 1].into(), 1));
-        assert_eq!(LimitRecord::decode(&ours, &long.encode(&ours).unwrap()), Err(RecordError::Malformed));
+        assert_eq!(
+            LimitRecord::decode(&ours, 0, &long.encode(&ours, 0).unwrap()),
+            Err(RecordError::Malformed)
+        );
         long.zones[0].keys = vec![((*b"key").into(), 1); MAX_LIMIT_BYTES / 11];
-        assert_eq!(LimitRecord::decode(&ours, &long.encode(&ours).unwrap()), Err(RecordError::Malformed));
+        assert_eq!(
+            LimitRecord::decode(&ours, 0, &long.encode(&ours, 0).unwrap()),
+            Err(RecordError::Malformed)
+        );
     }
 }
