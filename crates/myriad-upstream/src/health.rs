@@ -79,7 +79,8 @@ pub(crate) struct PeerHealth {
 
 #[derive(Debug, Default)]
 struct CheckStates {
-    /// Number of the roster (the peers of a group in one configuration) that owns the checks; 0 before the first.
+    /// Number of the roster (the peers of a group in one configuration) whose probe results are recorded in `checks`;
+    /// results for other rosters are ignored. 0 until a roster takes over the checks.
     owner: u64,
     checks: Vec<Check>,
     counts: CheckCounts,

@@ -355,13 +355,16 @@ fn lease_of_a_client_without_the_secret_does_not_delay_an_order() {
     let second = surroundings.start(2, "", &[("one.test", "")]);
     second.log_has("in Valkey is refused (not authenticated by the cluster's secret)");
     second.log_has("obtained the certificate for one.test");
-    // The same with a value of another type.
+    // The same with values of another type, also of the certificate.
     redis.send(&["DEL", &certificate_key, &lease]);
     redis.send(&["LPUSH", &lease, "not a lease"]);
+    redis.send(&["LPUSH", &certificate_key, "not a certificate"]);
     surroundings.pebble.names.put("one.test", address(3));
     drop(second);
     let third = surroundings.start(3, "", &[("one.test", "")]);
     third.log_has("obtained the certificate for one.test");
+    assert!(!third.read("error.log").contains("for itself"), "it has ordered with the lease");
+    wait_for("the certificate in Valkey", || redis.send(&["TYPE", &certificate_key]).contains("string"));
 }
 
 #[test]

@@ -23,8 +23,9 @@ const MAX_PAGE_BODIES: usize = 2;
 pub(crate) struct ClientRights {
     /// True if the configuration restricts the location by address, a password or `auth_request`.
     pub has_access_rules: bool,
-    /// True if the directive has a secret, which the client has sent, or if the location admits only clients that a
-    /// password or `auth_request` has identified (not for subrequests, which do not pass these checks).
+    /// True if the client is authorized: it has sent the secret of the directive, or the location admits only clients
+    /// that a password or `auth_request` has identified. The latter does not apply to subrequests, which skip these
+    /// checks.
     pub is_authenticated: bool,
 }
 

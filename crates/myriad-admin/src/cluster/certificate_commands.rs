@@ -25,8 +25,8 @@ pub(super) const RETENTION_MS: u64 = 24 * 3_600_000;
 /// order, leases of other orders; `ARGV`: new lease, duration, retention, maximum lengths of the certificate and of a lease,
 /// for each lease the value that does not count.
 const CLAIM: &str = "\
-local value = ''
-if redis.call('STRLEN', KEYS[1]) <= tonumber(ARGV[4]) then value = redis.call('GET', KEYS[1]) or '' end
+local size, value = redis.pcall('STRLEN', KEYS[1]), ''
+if type(size) == 'number' and size <= tonumber(ARGV[4]) then value = redis.call('GET', KEYS[1]) or '' end
 for i = 2, #KEYS do
   local length = redis.pcall('STRLEN', KEYS[i])
   if type(length) == 'number' and length > 0 and length <= tonumber(ARGV[5]) then
@@ -79,16 +79,19 @@ return 1";
 /// Replaces a certificate if it is the expected one; returns 1 then. `KEYS`: certificate, changes; `ARGV`: expected value,
 /// empty for none, new value, lifetime in milliseconds, mark of the change, maximum length of the changes.
 const REPLACE: &str = "\
-if (redis.call('GET', KEYS[1]) or '') ~= ARGV[1] then return 0 end
+local old = redis.pcall('GET', KEYS[1])
+if type(old) ~= 'string' then old = '' end
+if old ~= ARGV[1] then return 0 end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
 local length, changes = redis.pcall('STRLEN', KEYS[2]), ''
 if type(length) == 'number' and length <= tonumber(ARGV[5]) then changes = redis.call('GET', KEYS[2]) or '' end
 redis.call('SET', KEYS[2], string.sub(changes .. ARGV[4], -ARGV[5]))
 return 1";
 
-/// Returns a value; an empty one if it is missing or too long. `KEYS`: value; `ARGV`: maximum length.
+/// Returns a value; an empty one if it is missing, too long, or of another type. `KEYS`: value; `ARGV`: maximum length.
 const READ: &str = "\
-if redis.call('STRLEN', KEYS[1]) > tonumber(ARGV[1]) then return '' end
+local size = redis.pcall('STRLEN', KEYS[1])
+if type(size) ~= 'number' or size > tonumber(ARGV[1]) then return '' end
 return redis.call('GET', KEYS[1]) or ''";
 
 /// Returns the marks of the last changes, and 1; if the last mark is the known one, an empty text and 0. `KEYS`: changes;

@@ -194,8 +194,8 @@ fn lease_effect(
         if is_own { (WaitReason::OtherNode, LEASE) } else { (WaitReason::OtherOrder, OTHER_ORDER_CHECK) };
     let (state, until_s, failures) = match record {
         Ok(record) => (record.state, record.until_s, record.failures),
-        // The format is unknown: it counts as an order.
-        Err(RecordError::NewerVersion) => (OrderState::InProgress, u64::MAX, 0),
+        // The format is unknown: it counts as an order that may be taken over.
+        Err(RecordError::NewerVersion) => (OrderState::InProgress, 0, 0),
         Err(RecordError::NotAuthentic | RecordError::Malformed) => return LeaseEffect::Free(0),
     };
     match state {
@@ -208,9 +208,17 @@ fn lease_effect(
             LeaseEffect::Wait(WaitReason::Failure, left)
         }
         OrderState::InProgress if left.is_zero() => LeaseEffect::Free(failures),
-        OrderState::InProgress if request.takes_over => LeaseEffect::TakenOver(failures),
+        OrderState::InProgress if request.takes_over && is_overdue(until_s, now_s) => {
+            LeaseEffect::TakenOver(failures)
+        }
         OrderState::InProgress => LeaseEffect::Wait(reason, left.min(longest)),
     }
+}
+
+/// Returns true if an order takes longer than an order may take, by the time in its lease, or if that time is so late that the
+/// clock of its node is wrong. The lease of a node that has just taken over the order is not overdue.
+fn is_overdue(until_s: u64, now_s: u64) -> bool {
+    until_s <= now_s || until_s > now_s.saturating_add(2 * LONGEST_ORDER.as_secs())
 }
 
 /// Lease of an order, renewed until it is dropped.
@@ -232,6 +240,12 @@ impl ClusterLease {
     /// Returns the current connection, or without one, that at the beginning of the order.
     fn link(&self) -> Arc<CertificateLink> {
         self.certificates.link().unwrap_or_else(|| Arc::clone(&self.first_link))
+    }
+
+    /// Closes the order, whose certificate could not be stored in Valkey: a comparison of the certificates stores it.
+    fn complete_later(&mut self) {
+        self.close(Duration::ZERO, 0);
+        self.certificates.compare_again();
     }
 
     /// Closes the order, which has no certificate.
@@ -323,10 +337,10 @@ impl OrderLease for ClusterLease {
                 self.certificates.counters.stored.fetch_add(1, Relaxed);
             }
             // Another node may have obtained a certificate meanwhile: the one that was issued last is used.
-            Some(Ok(false)) | None => self.certificates.compare_again(),
+            Some(Ok(false)) | None => self.complete_later(),
             Some(Err(error)) => {
                 self.certificates.note_failure(&link, &error);
-                self.certificates.compare_again();
+                self.complete_later();
             }
         }
     }
@@ -390,10 +404,22 @@ mod tests {
         assert_eq!(effect(order, 20, true, REQUEST), Wait(WaitReason::OtherNode, Duration::from_secs(20)));
         // Another client has extended the lease.
         assert_eq!(effect(order, 999_999, true, REQUEST), Wait(WaitReason::OtherNode, LEASE));
-        assert_eq!(effect(order, 999_999, true, TAKES_OVER), TakenOver(3));
         assert_eq!(effect(order, 0, true, REQUEST), Free(3));
         let other = Wait(WaitReason::OtherOrder, Duration::from_secs(5));
         assert_eq!(effect(order, 20, false, REQUEST), other);
+    }
+
+    #[test]
+    fn only_an_overdue_order_is_taken_over_so_that_two_nodes_do_not_take_over_each_others_orders() {
+        let of = |until_s| effect((OrderState::InProgress, until_s), 20, true, TAKES_OVER);
+        let wait = Wait(WaitReason::OtherNode, Duration::from_secs(20));
+        assert_eq!(of(NOW_S), TakenOver(3));
+        // The node that took over the order has a new lease.
+        assert_eq!(of(NOW_S + LONGEST_ORDER.as_secs()), wait);
+        // Its clock is a minute ahead.
+        assert_eq!(of(NOW_S + LONGEST_ORDER.as_secs() + 60), wait);
+        assert_eq!(of(NOW_S + 86_400), TakenOver(3), "a wrong clock");
+        assert_eq!(effect((OrderState::InProgress, NOW_S), 20, true, REQUEST), wait);
     }
 
     #[test]

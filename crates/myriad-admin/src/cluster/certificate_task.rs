@@ -107,7 +107,9 @@ impl ClusterCertificates {
         }
     }
 
-    /// Compares the certificates that have changed since the mark `known`, or all of them.
+    /// Synchronizes certificates with Valkey: uses the stored one if it is newer than that of this node, and stores that of
+    /// this node if it is newer. Covers the certificates that have changed since the mark `known`; all of them if
+    /// `must_compare` is true, or if the mark is no longer in the list of changes. Sets `known` to the newest mark.
     async fn exchange(
         &self,
         link: &CertificateLink,

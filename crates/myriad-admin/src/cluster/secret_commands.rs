@@ -9,7 +9,8 @@ use super::link_error::LinkError;
 /// not written by Myriad and is returned as an empty one. `KEYS`: name; `ARGV`: value, lifetime in milliseconds.
 const AGREE: &str = "\
 if redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2], 'NX') then return ARGV[1] end
-if redis.call('STRLEN', KEYS[1]) > 524288 then return '' end
+local size = redis.pcall('STRLEN', KEYS[1])
+if type(size) ~= 'number' or size > 524288 then return '' end
 return redis.call('GET', KEYS[1])";
 
 /// Connection for encrypted values.

@@ -19,7 +19,8 @@ pub struct NodeCounters {
     pub values_refused: u64,
     /// Times that all pages became stale.
     pub everything_expired: u64,
-    /// Times that the log had lost records that this node had applied.
+    /// Times that the log had lost records that this node had applied, but still had an earlier one from which the node
+    /// continued.
     pub rewinds: u64,
     /// Commands that failed.
     pub commands_failed: u64,

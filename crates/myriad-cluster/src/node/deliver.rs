@@ -225,7 +225,9 @@ impl ClusterNode {
         // In other states, the record is found by reading.
     }
 
-    /// Handles the refusal of an append.
+    /// Handles the reply that the log has not appended this node's record, usually because another node has appended one
+    /// first. `last_id` is the largest ID that was ever in the log. If the node starts a log, see
+    /// [`Self::refuse_first_record`].
     pub(super) fn handle_not_appended(&mut self, last_id: EntryId, now: ClockMs) {
         let refused = self.append.take();
         self.counters.appends_refused += 1;

@@ -176,8 +176,9 @@ impl PurgeOutbox {
         self.changed.insert(key);
     }
 
-    /// Returns the key of a purge that has the effect of this purge and was never part of an append: an equal one, or one
-    /// of all pages. Other nodes execute it later than now.
+    /// Finds a purge of this node that makes a new purge of `body` in `zone` unnecessary, and returns its key: an equal
+    /// purge, or one of all pages of the zone or of all zones. Only purges that were never part of an append to the log are
+    /// searched: other nodes cannot have executed them yet, so these also cover the pages stored there until now.
     pub(super) fn find_combinable(&self, zone: &str, body: &[u8]) -> Option<u64> {
         [(zone, body), (zone, &[]), ("", &[])].into_iter().find_map(|(zone, body)| {
             let key = *self.combinable.get(&self.hash(zone, body))?;

@@ -30,7 +30,8 @@ pub struct NodeTimings {
     /// records of all. The interval of member records remains, so that each read finds a new one: what a node knows about
     /// another one is at most three intervals of reads old.
     pub many_members: usize,
-    /// Duration for which a read waits for new records, in milliseconds; twice as long with `many_members`.
+    /// Duration for which a read waits for new records, in milliseconds; twice as long in a cluster with at least
+    /// `many_members` other members.
     pub read_wait_ms: u64,
     /// Time after which a command without a reply means that the connection is lost, in milliseconds. For reads, it
     /// begins after `read_wait_ms`.

@@ -43,7 +43,8 @@ pub struct Acknowledgement {
 pub struct ZoneUsage {
     /// The zone.
     pub zone: LimitZoneId,
-    /// Keys and numbers.
+    /// Keys, each with the number of its requests since the last message, or of its current connections. For connections,
+    /// 0 means that all are closed.
     pub keys: Vec<(Box<[u8]>, u32)>,
 }
 

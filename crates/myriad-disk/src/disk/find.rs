@@ -156,8 +156,8 @@ impl DiskStore {
         Some(())
     }
 
-    /// Returns the number of the newest soft purge that has counted the page in a file, or 0 if none has. Purges up to
-    /// this number must not count the page again.
+    /// Returns the number of the newest soft purge whose number of covered pages already includes the page in a file; 0
+    /// if there is none. Purges up to this number must not count the page again.
     pub fn counted_upto(&self, name: FileName) -> u64 {
         self.file_store.file_index.lock().softened.newest(name)
     }

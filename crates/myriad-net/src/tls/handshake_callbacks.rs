@@ -35,7 +35,7 @@ pub trait HandshakeCallbacks {
     }
 }
 
-/// Callbacks of an HTTP connection, implemented by its service.
+/// Callbacks of the TLS handshake of an HTTP connection. They forward each call to the service.
 pub(crate) struct ServiceCallbacks<'a, S>(pub(crate) &'a S);
 
 impl<S: Service> HandshakeCallbacks for ServiceCallbacks<'_, S> {

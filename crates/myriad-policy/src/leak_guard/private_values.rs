@@ -92,7 +92,8 @@ pub struct PrivateValue {
 }
 
 impl PrivateValue {
-    /// Returns whether a text contains the value in any form.
+    /// Returns whether a text contains the value, directly or in one of the encodings of [`encoded_forms`] (such as
+    /// percent-encoding, HTML entities, JSON or base64).
     pub fn occurs_in(&self, text: &[u8]) -> bool {
         let has = |text: &[u8]| {
             encoded_forms(&self.value).iter().any(|form| memmem::find(text, &form.bytes).is_some())

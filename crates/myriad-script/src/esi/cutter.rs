@@ -66,7 +66,7 @@ pub trait EsiSink {
 /// Position of the parser of a page relative to ESI elements that have a closing tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum CutterMode {
-    /// Outside of these elements: the text is sent as text of the page.
+    /// Outside of ESI elements that have a closing tag: the text is sent as text of the page.
     Outside,
     /// Inside an include: true if it was accepted, so that the text is its fallback. The text in a rejected include is
     /// sent as text of the page.

@@ -27,8 +27,8 @@ pub enum PurgeScope<'a> {
     Exact {
         /// Keys of the pages to purge.
         keys: &'a [KeyRef<'a>],
-        /// Labels that are known before the response: hashes of URLs. Fetches in progress for other URLs are not
-        /// affected.
+        /// Hashes of the URLs of the pages to purge. A fetch in progress is covered only if it is for one of these URLs,
+        /// or if its URL is unknown; the URL of a fetch is usually known before the response, unlike its tags.
         addresses: &'a [u64],
         /// Labels that are known only from responses: hashes of tags.
         labels: &'a [u64],

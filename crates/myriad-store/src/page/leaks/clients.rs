@@ -48,7 +48,8 @@ pub(super) fn network_of(client: Option<IpAddr>) -> ClientNetwork {
 #[derive(Debug)]
 pub(super) struct ClientLimits(Lru<ClientNetwork, EffectCounts>);
 
-/// Number of effects of a client, by [`ClientEffect`].
+/// Number of times that a client has caused each [`ClientEffect`]. The counting restarts with the first effect more than
+/// [`PERIOD_MS`] after its start.
 #[derive(Clone, Copy, Debug)]
 struct EffectCounts {
     /// Time of the first effect that is counted, in milliseconds.

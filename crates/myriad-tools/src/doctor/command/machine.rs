@@ -70,8 +70,8 @@ pub(super) fn workers() -> Observation<FpmChildren> {
     Ok(FpmChildren { largest, count })
 }
 
-/// Returns the names of the processes that the kernel has killed because memory was exhausted, at most [`NAMES`]. They
-/// are read from the kernel log, which no longer contains its oldest records if it was full. Returns an error if the
+/// Returns the names of the processes that the kernel has killed because memory was exhausted, one per kill, the oldest
+/// first, at most [`NAMES`]. They are read from the kernel log, which no longer contains its oldest records if it was full. Returns an error if the
 /// log is not readable.
 pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
