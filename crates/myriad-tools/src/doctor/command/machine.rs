@@ -71,8 +71,8 @@ pub(super) fn workers() -> Observation<FpmChildren> {
 }
 
 /// Returns the names of the processes that the kernel has killed because memory was exhausted, one per kill, the oldest
-/// first, at most [`NAMES`]. They are read from the kernel log, which no longer contains its oldest records if it was full. Returns an error if the
-/// log is not readable.
+/// first, at most [`NAMES`]. They are read from the kernel log, which no longer contains its oldest records if it was
+/// full. Returns an error if the log is not readable.
 pub(super) fn killed() -> Observation<Vec<String>> {
     let path = "/dev/kmsg";
     // Non-blocking: at the end of the log, the kernel would block the reader until the next record.
