@@ -9,7 +9,8 @@ use crate::certificates::files::is_tls_file;
 use crate::peers::{client_rules, origin};
 
 /// Returns the names of the TLS files that a configuration uses (certificates, keys, passwords, CA certificates and so
-/// on), except those with variables.
+/// on), as written in it and possibly repeated. Certificates and keys whose names have variables, or whose text is in
+/// the configuration (`data:`), are omitted.
 pub fn tls_files(model: &Model) -> impl Iterator<Item = &Text> {
     let servers = model.servers().map(|server| &server.settings);
     let own = servers.flat_map(|settings| {

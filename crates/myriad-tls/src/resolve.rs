@@ -7,8 +7,8 @@ use crate::acme_client::https::Resolve;
 use myriad_upstream::{Resolver, ResolverConfig};
 use tokio::runtime::{Builder, LocalOptions};
 
-/// Returns a function that resolves names by the given `resolver` with a timeout in milliseconds, or by the system for
-/// `None`. The function blocks, so it must run on a separate thread.
+/// Returns a blocking function that resolves host names with the name servers and the timeout in milliseconds of
+/// `resolver`, or for `None` with the system's resolver and its timeouts. It must be called on a separate thread.
 pub fn resolve(resolver: Option<(Arc<ResolverConfig>, u64)>) -> Resolve {
     let Some((config, timeout_ms)) = resolver else {
         return Arc::new(|name| {

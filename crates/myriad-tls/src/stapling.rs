@@ -16,9 +16,11 @@ use crate::certificates::files::{TlsFileReader, display_name};
 use crate::resume::reload_state::TlsReloadState;
 use crate::server::identities::{have_variable_names, is_ordered};
 
-/// Returns the OCSP responses for a server's certificates, in their order; `None` for a certificate that cannot have
-/// one. Empty if stapling is off or uses `ssl_stapling_file`. Errors in the files are reported by
-/// [`crate::server_config`], and certificates without a response by [`crate::tls_warnings`].
+/// Returns one entry for each certificate of a server, in order: the OCSP response to staple, which
+/// [`crate::acme_client::StapleUpdater`] fills in later; `None` for a certificate that cannot be stapled. Responses
+/// that an earlier configuration has stored in `kept` are reused. The list is empty if stapling is off or uses
+/// `ssl_stapling_file`. Errors in the files are reported by [`crate::server_config`], and certificates that cannot be
+/// stapled by [`crate::tls_warnings`].
 pub fn staples(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,
@@ -32,8 +34,9 @@ pub fn staples(
     questions.map(|question| question.map(|question| kept.staple(question))).collect()
 }
 
-/// Returns the OCSP request for a certificate, or a warning with the reason why there is none. `None` if the
-/// certificate cannot be read.
+/// Returns the data for OCSP queries about the certificate with this name: certificate, issuer and responder URL. The
+/// error is a warning with the reason why the certificate cannot be stapled. `None` if the certificate cannot be read
+/// or parsed.
 pub(crate) fn question(
     settings: &TlsSettings,
     files: TlsFileReader<'_>,

@@ -26,7 +26,7 @@ use crate::server::parts::ServerParts;
 /// Folder of the test configurations.
 pub(crate) const FOLDER: &str = "/conf";
 
-/// Returns the seconds since the Unix epoch.
+/// Returns the current time in seconds since the Unix epoch.
 pub(crate) fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).expect("a clock").as_secs()
 }
@@ -49,7 +49,8 @@ impl TestCertificate {
         Self::with(&SigningKey::generate(kind).expect("a key"), name, at_s)
     }
 
-    /// Same as [`Self::at`], with an existing key.
+    /// Creates a certificate for a host name with an existing key, valid from one day before to one day after `at_s`
+    /// (seconds since the Unix epoch).
     pub(crate) fn with(key: &SigningKey, name: &str, at_s: u64) -> Self {
         let names = [AcmeIdentifier::Dns(name.to_owned())];
         let der = csr::self_signed(key, &names, at_s, 1).expect("a certificate");
@@ -59,7 +60,7 @@ impl TestCertificate {
         }
     }
 
-    /// Creates an ECDSA certificate for `a.test`.
+    /// Creates a certificate for `a.test` with an ECDSA key, valid from yesterday to tomorrow.
     pub(crate) fn usual() -> Self {
         Self::of(AcmeKeyKind::P256, "a.test")
     }
@@ -70,20 +71,20 @@ impl TestCertificate {
     }
 }
 
-/// Returns the decoded content of the first PEM block.
+/// Returns the decoded content of the first PEM block of a text.
 pub(crate) fn der(text: &[u8]) -> Vec<u8> {
     pem::blocks(text).next().expect("a block").expect("whole").bytes().expect("base64")
 }
 
-/// Test configuration with its files.
+/// Parsed test configuration, and the contents of its files by path.
 pub(crate) struct TestSite {
     pub(crate) model: Model,
     pub(crate) read: TlsFiles,
 }
 
 impl TestSite {
-    /// Creates a configuration. `http` is the content of its `http` block; `files` are names in its folder, with
-    /// contents.
+    /// Parses a configuration. `http` is the content of its `http` block; `files` are pairs of a file name, relative to
+    /// [`FOLDER`], and the content of the file.
     pub(crate) fn of(http: &str, files: &[(&str, &[u8])]) -> Self {
         let path = Path::new(FOLDER).join("nginx.conf");
         let loader = MemoryLoader::with(&path, format!("events {{}} http {{ {http} }}"));
@@ -94,7 +95,8 @@ impl TestSite {
         Self { model: survey.model, read }
     }
 
-    /// Creates a configuration with one TLS server that has an ECDSA certificate and the additional directives `says`.
+    /// Parses a configuration with one TLS server that has an ECDSA certificate and the additional directives `says`.
+    /// `files` are pairs of a file name, relative to [`FOLDER`], and the content of the file.
     pub(crate) fn server(says: &str, files: &[(&str, &[u8])]) -> Self {
         let made = TestCertificate::usual();
         let own: [(&str, &[u8]); 2] = [("a.crt", &made.certificate), ("a.key", &made.key)];
@@ -130,7 +132,7 @@ impl TestSite {
         server_config(&self.parts(), &mut TlsReloadState::default()).map(Arc::new)
     }
 
-    /// Returns the error of the first server's settings, followed by the help text.
+    /// Returns the message of the error in the first server's settings, followed by its help text.
     pub(crate) fn error(&self) -> String {
         let error = *self.config().unwrap_err();
         [vec![error.message], error.help].concat().join("; ")
@@ -182,7 +184,7 @@ impl ServerCertVerifier for RecordingVerifier {
     }
 }
 
-/// TLS client that keeps its sessions.
+/// TLS client that stores sessions, so that it can resume them.
 pub(crate) struct TestClient {
     pub(crate) config: ClientConfig,
     shown: Arc<Mutex<(Vec<u8>, Vec<u8>)>>,
@@ -207,7 +209,8 @@ impl TestClient {
         Self { config, shown }
     }
 
-    /// Performs a handshake with a server and processes the messages after it.
+    /// Performs a handshake in memory with a server that has these settings, and then transfers the messages that both
+    /// sides send after it, such as session tickets.
     pub(crate) fn handshake(
         &self,
         server: &Arc<ServerConfig>,
@@ -225,7 +228,8 @@ impl TestClient {
         }
     }
 
-    /// Returns the certificate and the OCSP response of the last full handshake.
+    /// Returns the server's certificate and the stapled OCSP response of the last full handshake, both in DER; the
+    /// response is empty if none was stapled.
     pub(crate) fn shown(&self) -> (Vec<u8>, Vec<u8>) {
         self.shown.lock().clone()
     }

@@ -16,7 +16,8 @@ use crate::stapling::question;
 
 /// Returns the warnings about the TLS directives of a valid configuration, without duplicates.
 ///
-/// `folder` is that of the main configuration file; `read` contains the files of [`crate::tls_files`].
+/// `folder` is the folder of the main configuration file; `read` contains the contents of the files that
+/// [`crate::tls_files`] lists.
 pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagnostic> {
     let now_s = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let now_s = i64::try_from(now_s).unwrap_or(i64::MAX);
@@ -36,8 +37,8 @@ pub fn tls_warnings(model: &Model, folder: &Path, read: &TlsFiles) -> Vec<Diagno
     warnings
 }
 
-/// Returns warnings about certificate files whose first certificate has expired or is not valid yet. Unreadable files
-/// are omitted.
+/// Returns a warning for each certificate file whose first certificate has expired or is not valid yet at `now_s`
+/// (seconds since the Unix epoch). Files that cannot be read or parsed are skipped.
 fn expired_certificates(
     tls: &TlsSettings,
     files: TlsFileReader<'_>,
@@ -64,7 +65,8 @@ fn date(at_s: i64) -> String {
     String::from_utf8_lossy(&format_http_date(u64::try_from(at_s).unwrap_or(0))).into_owned()
 }
 
-/// Returns warnings about certificates for which `ssl_stapling` has no effect.
+/// Returns a warning for each certificate for which `ssl_stapling on` has no effect. There are none with
+/// `ssl_stapling_file`, and none for certificates that cannot be read or parsed.
 fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Item = Diagnostic> {
     let requires_stapling = tls.stapling && tls.stapling_file.is_none();
     tls.certificates.iter().filter(move |_| requires_stapling).filter_map(move |name| {
@@ -74,7 +76,7 @@ fn not_stapled(tls: &TlsSettings, files: TlsFileReader<'_>) -> impl Iterator<Ite
 }
 
 /// Returns a warning about words of `ssl_ciphers` that select no supported suite; none if there are no such words, or
-/// without a certificate.
+/// the server has no certificate. Keywords of strength, such as `MEDIUM`, and names of TLS 1.3 suites cause no warning.
 fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.ciphers.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {
@@ -85,7 +87,8 @@ fn ineffective_ciphers(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     })
 }
 
-/// Returns a warning about unknown group names in `ssl_ecdh_curve`; none if all are known, or without a certificate.
+/// Returns a warning about unknown group names in `ssl_ecdh_curve`; none if all are known, or the server has no
+/// certificate.
 fn unknown_groups(tls: &TlsSettings) -> impl Iterator<Item = Diagnostic> {
     let list: Option<&Text> = tls.curves.as_ref().filter(|_| !tls.certificates.is_empty());
     list.into_iter().filter_map(|list| {

@@ -83,8 +83,8 @@ impl AcmeOrders {
     }
 }
 
-/// Returns the paths of all files that issuers store: account keys and certificates. Relative names are resolved
-/// against `prefix`, as in nginx.
+/// Returns the paths of all files that the issuers of a configuration may store: account keys and certificates. A
+/// relative `state_path` is resolved against `prefix`, as in nginx.
 pub fn acme_state(model: &Model, prefix: &Path) -> Vec<PathBuf> {
     let Some(http) = &model.http else { return Vec::new() };
     let mut files = Vec::new();

@@ -31,19 +31,21 @@ use crate::acme_client::wait_times::{WaitReason, WaitTimes};
 
 /// Name of the file that contains the account key.
 pub const ACCOUNT_FILE: &str = "account.key";
-/// Age in the agent's cache after which the directory of the certificate authority is read again.
+/// Age after which the cached directory of the certificate authority is read again.
 const DIRECTORY_AGE: Duration = Duration::from_hours(1);
 /// Maximum sleep of the agent between checks for due tasks, in seconds, because the system clock may be set meanwhile.
 const LONGEST_SLEEP_S: u64 = 3600;
 
-/// Pause before another node's order is checked again, and before an order without a connection, in seconds.
+/// Minimum pause in seconds before the right to order a certificate is requested again. It is also the pause after the
+/// right was lost, and that of a node without a usable certificate that cannot reach the other nodes.
 const RETRY_S: u64 = 2;
-/// Pause of a node that has a certificate and cannot reach the other nodes, in seconds.
+/// Pause in seconds before the right to order a certificate is requested again, if the other nodes cannot be reached
+/// and the current certificate is usable.
 const UNREACHABLE_S: u64 = 60;
-/// Maximum time after which the right to order a certificate is requested again, in seconds.
+/// Maximum pause in seconds before the right to order a certificate is requested again.
 const LONGEST_WAIT_S: u64 = 12 * 3600;
 
-/// Functions that an agent calls in the rest of the process.
+/// Functions of the process that an [`AcmeAgent`] calls.
 #[derive(Clone)]
 pub struct AgentCallbacks {
     /// Writes a line to the error log.
@@ -56,8 +58,8 @@ pub struct AgentCallbacks {
     pub cluster: Option<Arc<dyn OrderCoordinator>>,
 }
 
-/// Handle of the thread that orders and renews the certificates of one ACME issuer. Dropping it stops the thread when
-/// it waits next.
+/// Handle of the thread that orders and renews the certificates of one ACME issuer. Dropping it stops the thread at its
+/// next wait.
 pub struct AcmeAgent {
     shared: Arc<AgentShared>,
     issuer: Issuer,
@@ -77,11 +79,12 @@ struct AgentState {
 /// Certificate with the times of its next order and of its next query for renewal information.
 struct ScheduledCertificate {
     slot: Arc<CertificateSlot>,
-    /// Version of the slot's certificate at which the times were computed.
+    /// [`CertificateSlot::version`] for which the times were computed.
     version: u64,
-    /// Times for which the certificate waits for the other nodes.
+    /// Times since which the order of the certificate waits, by reason.
     waits: WaitTimes,
-    /// Number of failed orders of the certificate since its last success or the last reload.
+    /// Number of consecutive failed orders of the certificate, of this node or, if that is more, of the nodes of a
+    /// cluster. Reset by a reload.
     failures: u32,
     /// Time of the next order or renewal of the certificate, in seconds since the Unix epoch.
     order_at_s: u64,
@@ -179,7 +182,7 @@ impl ScheduledCertificate {
         self.failures > 0 || self.waits.is_paused()
     }
 
-    /// Returns the request for the right to order the certificate among the nodes of a cluster.
+    /// Returns the request to pass to [`OrderCoordinator::begin`] at `now_s` (seconds since the Unix epoch).
     fn request(&self, now_s: u64) -> OrderRequest {
         // The configuration may have been corrected, or the process restarted for it.
         let is_first = !self.slot.is_ready() && self.failures == 0 && !self.waits.has_reached();
@@ -295,7 +298,8 @@ impl AgentThread {
         }
     }
 
-    /// Returns the right to order a certificate. Otherwise, postpones the order.
+    /// Obtains the right to order a certificate: the reservation of its names, and in a cluster a lease. If this is not
+    /// possible now, postpones the order and returns an error.
     fn turn(
         &self,
         slot: &Arc<CertificateSlot>,
@@ -334,8 +338,9 @@ impl AgentThread {
         }
     }
 
-    /// Postpones the order of a certificate for a reason, by a time after which the right to order it may be requested again.
-    /// Returns true if this node orders the certificate for itself, because it has waited too long for the other nodes.
+    /// Postpones the order of a certificate for `reason`, by about `time` within the limits of this module, and logs
+    /// the first wait for the reason. Returns true if the node orders the certificate for itself instead, because it
+    /// could not reach the other nodes for too long and has no usable certificate.
     fn wait(
         &self,
         slot: &Arc<CertificateSlot>,
@@ -373,8 +378,8 @@ impl AgentThread {
         self.shared.with_entry(slot, |entry| entry.order_at_s = now_s().saturating_add(pause_s));
     }
 
-    /// Schedules the next attempt, and logs the failure. The failure is not logged if the certificate is no longer in the
-    /// list.
+    /// Schedules the next attempt after a failed order, reports the failure to the other nodes (`lease`), and logs it.
+    /// Only discards the ACME client if the certificate is no longer in the list.
     fn order_failed(
         &mut self,
         slot: &Arc<CertificateSlot>,
@@ -522,9 +527,9 @@ impl AgentThread {
         Ok(&mut self.client.insert(client).1)
     }
 
-    /// Returns the account key: the configured one, that of the cluster, the known or stored one, or a newly generated one. A
-    /// new key is stored before it is used. The nodes of a cluster agree on the key again for each client, so that it is in
-    /// Valkey also after a loss of data.
+    /// Returns the account key: the configured key; or else the key on which the nodes of a cluster agree; or else the
+    /// known or stored key; or else a new key. A key that is not stored on this node is stored before it is used. The
+    /// nodes agree again for each new ACME client, because Valkey may have lost the key.
     fn key(&mut self, outside: &AgentCallbacks) -> Result<Arc<SigningKey>, AcmeError> {
         let kind = match &self.issuer.account_key {
             AccountKey::Generated(kind) => *kind,
@@ -551,7 +556,8 @@ impl AgentThread {
         Ok(Arc::clone(self.key.insert(key)))
     }
 
-    /// Returns the account key on which the nodes of the cluster agree; `None` if it is `own`, or there is none.
+    /// Returns the account key on which the nodes of the cluster agree; `None` if it is equal to `own` or unusable, or
+    /// there is none.
     fn shared_key(&self, own: &SigningKey, outside: &AgentCallbacks) -> Option<SigningKey> {
         let own = own.to_pem();
         let agreed = outside.cluster.as_ref()?.account_key(&self.issuer, own.as_bytes())?;
@@ -568,7 +574,8 @@ struct OrderRight {
     names: Option<NameReservation>,
 }
 
-/// An order is not made now: another node orders the certificate, or has obtained it.
+/// The right to order a certificate was not granted: the order was postponed, or another node has obtained the
+/// certificate.
 struct OrderPostponed;
 
 fn now_s() -> u64 {

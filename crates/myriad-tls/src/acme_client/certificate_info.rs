@@ -10,7 +10,8 @@ const MOST_NAMES: usize = 1000;
 /// Properties of an X.509 certificate.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CertificateInfo {
-    /// DNS names and IP addresses for which the certificate is valid; the common name of the subject if there are none.
+    /// DNS names and IP addresses for which the certificate is valid, at most 1000; the common name of the subject if
+    /// there are none.
     pub names: Vec<String>,
     /// Common name of the issuer, or else its organization; empty if both are missing.
     pub issuer: String,
@@ -25,8 +26,8 @@ pub struct CertificateInfo {
 }
 
 impl CertificateInfo {
-    /// Returns the properties of the first certificate in a PEM text; `None` if there is none, or for the reasons of
-    /// [`CertificateInfo::from_der`].
+    /// Returns the properties of the first certificate in a PEM text; `None` if the text contains no certificate, or
+    /// [`CertificateInfo::from_der`] returns `None` for it.
     pub fn from_pem(text: &[u8]) -> Option<Self> {
         Self::from_der(&pem::certificates(text).flatten().next()?)
     }

@@ -15,7 +15,8 @@ use crate::acme_client::error::AcmeError;
 use crate::acme_client::issuer::CertificateOrder;
 use crate::acme_client::key::SigningKey;
 
-/// Automatic certificate that is used by handshakes and can be replaced at any time. Empty until one is issued.
+/// Storage of an automatic certificate, which handshakes use and which can be replaced at any time. Empty until the
+/// certificate is issued, or loaded from its file.
 pub struct CertificateSlot {
     /// Requested names and key type of the certificate.
     pub order: CertificateOrder,
@@ -75,8 +76,9 @@ impl CertificateSlot {
         })
     }
 
-    /// Replaces the certificate as [`Self::fill`], if the new one has not expired and is newer than the current one
-    /// ([`CertificateInfo::is_newer_than`]). Returns true if it was replaced.
+    /// Replaces the certificate as [`Self::fill`] does, if the new one has not expired at `now_s` (seconds since the
+    /// Unix epoch) and is newer than the current one ([`CertificateInfo::is_newer_than`]). Returns true if it was
+    /// replaced.
     pub fn fill_newer(&self, text: &[u8], now_s: u64) -> Result<bool, AcmeError> {
         let info = CertificateInfo::from_pem(text);
         let info = info.ok_or_else(|| AcmeError::Certificate("the certificate cannot be read".to_owned()))?;
@@ -88,8 +90,9 @@ impl CertificateSlot {
         Ok(true)
     }
 
-    /// Replaces the certificate. `text` contains the chain and the private key in PEM. Returns an error, without
-    /// effect, if one of them cannot be read, the key does not match, or the certificate lacks a name of the order.
+    /// Replaces the certificate and returns its properties. `text` contains the chain and the private key in PEM.
+    /// Returns an error, without effect, if one of them cannot be read, the key does not match, or the certificate
+    /// lacks a name of the order.
     pub fn fill(&self, text: &[u8]) -> Result<Arc<CertificateInfo>, AcmeError> {
         let refuse = |why: &str| AcmeError::Certificate(format!("the certificate {why}"));
         let chain: Vec<_> = pem::certificates(text).flatten().map(CertificateDer::from).collect();

@@ -15,8 +15,9 @@ use crate::acme_client::issuer::server_name;
 use crate::acme_client::key::SigningKey;
 use crate::acme_client::roots;
 
-/// Answers a challenge until the returned guard is dropped. Fails if the token is malformed, or the certificate for the
-/// validation cannot be created. `now_s` is the time in seconds since the Unix epoch.
+/// Adds a challenge to `challenges`, so that the server answers it until the returned guard is dropped. Fails if the
+/// token of an `http-01` challenge is malformed, or the certificate for a `tls-alpn-01` challenge cannot be created.
+/// `now_s` is the time in seconds since the Unix epoch.
 pub fn answer_challenge(
     challenges: &Arc<PendingChallenges>,
     challenge: &SharedChallenge,
@@ -41,7 +42,8 @@ pub(crate) fn is_token(token: &str) -> bool {
     (1..=256).contains(&token.len()) && token.bytes().all(is_base64url)
 }
 
-/// Creates the TLS settings for validation handshakes (RFC 8737 section 3).
+/// Creates the TLS settings for validation handshakes of a `tls-alpn-01` challenge (RFC 8737 section 3). `answer` is
+/// its key authorization.
 fn handshake_config(
     identifier: &AcmeIdentifier,
     answer: &str,

@@ -39,14 +39,15 @@ impl PendingChallenges {
         self.by_token.read().get(token).map(Arc::clone)
     }
 
-    /// Returns the TLS settings for a validation handshake with a server name; `None` if no challenge is pending for
-    /// it.
+    /// Returns the TLS settings for a validation handshake with a server name, ignoring case; `None` if no challenge is
+    /// pending for the name.
     pub fn handshake_config(&self, name: &str) -> Option<Arc<ServerConfig>> {
         let by_name = self.by_name.read();
         by_name.get(name).or_else(|| by_name.get(&name.to_ascii_lowercase())).map(Arc::clone)
     }
 
-    /// Adds an `http-01` challenge: requests for `token` get `answer` until the returned guard is dropped.
+    /// Adds an `http-01` challenge: requests for `token` get `answer` until the returned guard is dropped, or another
+    /// challenge with the token is added.
     pub(crate) fn add_token(self: &Arc<Self>, token: &str, answer: &str) -> ChallengeGuard {
         let answer: Arc<str> = answer.into();
         self.by_token.write().insert(token.to_owned(), Arc::clone(&answer));
@@ -85,7 +86,7 @@ impl fmt::Debug for PendingChallenges {
     }
 }
 
-/// Guard of a pending ACME challenge. Dropping it removes the challenge.
+/// Guard of a pending ACME challenge. Dropping it removes the challenge, unless another one has replaced it.
 #[derive(Debug)]
 pub struct ChallengeGuard {
     challenges: Arc<PendingChallenges>,

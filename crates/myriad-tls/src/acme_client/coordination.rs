@@ -11,37 +11,39 @@ use crate::acme_client::certificate_slot::CertificateSlot;
 use crate::acme_client::issuer::Issuer;
 use crate::acme_client::wait_times::WaitReason;
 
-/// Maximum duration of an order of a node of a cluster, until the certificate is requested with its key.
+/// Maximum duration of an order in a cluster, from its start until the authority has validated the names.
 pub const LONGEST_ORDER: Duration = Duration::from_mins(15);
 
 /// Request for the right to order a certificate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderRequest {
-    /// True if the pause after a failed order of another node does not matter.
+    /// True to order the certificate even in the pause after a failed order of any node.
     pub ignores_pause: bool,
-    /// True if the right of another node does not matter, because this node has waited for longer than an order takes.
+    /// True to take over the right of another node whose order takes too long, because this node has waited for longer
+    /// than an order takes.
     pub takes_over: bool,
 }
 
-/// Coordination of orders. The methods are called on the thread of an issuer, and block for some seconds at most.
+/// Coordination of certificate orders among the nodes of a cluster. The methods are called on the thread of an issuer,
+/// and block for some seconds at most.
 pub trait OrderCoordinator: Send + Sync {
     /// Requests the right to order the certificate of a slot.
     fn begin(&self, slot: &Arc<CertificateSlot>, request: OrderRequest) -> OrderTurn;
 
-    /// Returns the key of the account in PEM on which the nodes agree, `proposal` if none had one; `None` if the nodes
-    /// share no account of the issuer, or cannot be reached.
+    /// Returns the account key in PEM on which the nodes agree; it is `proposal` if they had none. `None` if the nodes
+    /// share no certificate of the issuer, cannot be reached, or their key is invalid.
     fn account_key(&self, issuer: &Issuer, proposal: &[u8]) -> Option<Zeroizing<Vec<u8>>>;
 }
 
-/// Answer to the request to order a certificate.
+/// Result of [`OrderCoordinator::begin`].
 pub enum OrderTurn {
-    /// The certificate is not shared: this node orders it.
+    /// The certificate is not shared: this node orders it for itself.
     Unshared,
-    /// This node orders the certificate for all.
+    /// This node orders the certificate for all nodes.
     Granted(Box<dyn OrderLease>),
-    /// It is not ordered now, for this reason. The time is that after which this node may request it again.
+    /// The certificate is not ordered now, for this reason. This node may request the right again after this time.
     Waiting(WaitReason, Duration),
-    /// A newer certificate of another node is in the slot.
+    /// A newer certificate of another node was put into the slot, so that no order is needed.
     Taken,
 }
 
@@ -50,21 +52,22 @@ pub trait OrderLease: Send + Sync {
     /// Returns true if the right was lost: it was not renewed in time, or another node has it now.
     fn is_lost(&self) -> bool;
 
-    /// Returns the number of successive orders of the certificate that failed, of all nodes.
+    /// Returns the number of consecutive orders of the certificate, of all nodes, that had failed before this one.
     fn failures(&self) -> u32;
 
-    /// Sends challenges to the other nodes, and waits until they answer them.
+    /// Sends challenges to the other nodes, and waits until these answer them.
     fn publish(&self, challenges: &[SharedChallenge]) -> Result<(), PublishError>;
 
     /// Sends the certificate in the slot to the other nodes, also if the right was lost meanwhile: they use it unless they have
     /// a newer one. `text` contains the chain and the key in PEM.
     fn complete(self: Box<Self>, text: &[u8]);
 
-    /// Reports that the order has failed. No node requests the certificate before the pause has passed.
+    /// Reports to the other nodes that the order has failed. They do not order the certificate before the pause has
+    /// passed, except with [`OrderRequest::ignores_pause`].
     fn fail(self: Box<Self>, pause: Duration);
 }
 
-/// Reason why the other nodes do not answer challenges.
+/// Reason why challenges were not sent to the other nodes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PublishError {
     /// The right to order the certificate was lost.
@@ -80,9 +83,9 @@ pub struct SharedChallenge {
     pub kind: AcmeChallenge,
     /// Token of the challenge; unused by `tls-alpn-01`.
     pub token: String,
-    /// Name that is validated.
+    /// DNS name or IP address that is validated.
     pub identifier: AcmeIdentifier,
-    /// Key authorization.
+    /// Key authorization, which answers the challenge (RFC 8555 section 8.1).
     pub answer: String,
 }
 

@@ -17,7 +17,8 @@ use myriad_conf::model::AcmeIdentifier;
 /// Validity in days, from its creation on, of the self-signed certificate for the challenge `tls-alpn-01`.
 const CHALLENGE_DAYS: u64 = 7;
 
-/// Creates a certificate signing request in DER. `common_name` is the subject, which most authorities do not need.
+/// Creates a certificate signing request for `identifiers` in DER. The subject is `common_name`; it is empty for
+/// `None`, which most authorities accept.
 pub fn request(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],
@@ -38,7 +39,8 @@ pub fn request(
 }
 
 /// Creates the self-signed certificate in DER for the challenge `tls-alpn-01` (RFC 8737 section 3). It contains the
-/// digest of `key_authorization` and is valid until `CHALLENGE_DAYS` days after `now_s`.
+/// digest of `key_authorization` and is valid from one day before `now_s` (seconds since the Unix epoch) until
+/// `CHALLENGE_DAYS` days after it.
 pub fn challenge_certificate(
     key: &SigningKey,
     identifier: &AcmeIdentifier,
@@ -55,8 +57,8 @@ pub fn challenge_certificate(
     certificate(key, "ACME challenge", &[&names, &acme_identifier], now_s, CHALLENGE_DAYS)
 }
 
-/// Creates a self-signed certificate in DER, valid from one day before `now_s` (seconds since the Unix epoch) until
-/// `days` days after it.
+/// Creates a self-signed certificate for `identifiers` in DER, valid from one day before `now_s` (seconds since the
+/// Unix epoch) until `days` days after it.
 pub fn self_signed(
     key: &SigningKey,
     identifiers: &[AcmeIdentifier],

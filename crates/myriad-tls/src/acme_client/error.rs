@@ -41,7 +41,7 @@ pub enum AcmeError {
 /// Error reported by the authority, usually in a problem document (RFC 7807).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AcmeProblem {
-    /// Last component of the type, such as `badNonce` or `rateLimited`; empty if there is none.
+    /// Last component of the problem type URI, such as `badNonce` or `rateLimited`; empty if there is none.
     pub kind: String,
     /// Description of the problem for people, including the details for each name.
     pub detail: String,
@@ -79,7 +79,9 @@ impl fmt::Display for AcmeError {
             Self::Cluster(why) => {
                 write!(f, "the challenges were not sent to the other nodes of the cluster: {why}")
             }
-            Self::LeaseLost => f.write_str("the right to order it was lost to another node of the cluster"),
+            Self::LeaseLost => f.write_str(
+                "the right to order the certificate was lost: it was not renewed in time, or another node of the cluster has it",
+            ),
             Self::Cryptography(what) => write!(f, "{what} failed"),
             Self::Stopped => f.write_str("stopped"),
         }
@@ -99,8 +101,8 @@ impl fmt::Display for AcmeProblem {
     }
 }
 
-/// Makes a text from another server suitable for one log line: without control characters, and truncated after 600
-/// characters.
+/// Makes a text from another server suitable for one log line: replaces control characters by spaces, and truncates the
+/// text after 600 characters.
 pub(crate) fn one_line(text: &str) -> String {
     const LONGEST: usize = 600;
     let clean = |character: char| if character.is_control() { ' ' } else { character };

@@ -20,7 +20,8 @@ use ureq::{Agent, Body};
 
 use crate::acme_client::error::AcmeError;
 
-/// Maximum duration of an HTTPS request to an ACME authority, including redirects.
+/// Maximum duration of an HTTPS request to an ACME authority, including redirects. The resolution of a host name is not
+/// interrupted.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// Maximum time for connecting to all addresses of a host together; also the maximum duration of an OCSP query over all
 /// addresses of the responder.
@@ -31,7 +32,7 @@ const MOST_ADDRESSES: usize = 4;
 const LARGEST: usize = 1 << 20;
 /// Maximum size of a response head of an ACME authority or OCSP responder, in bytes.
 const LARGEST_HEAD: usize = 16_384;
-/// Value of the `User-Agent` field in requests to authorities and OCSP responders.
+/// Value of the `User-Agent` header in requests to authorities and OCSP responders.
 const AGENT: &str = concat!("Myriad/", env!("CARGO_PKG_VERSION"));
 /// Maximum number of redirects that a GET follows; all must lead to https.
 const MOST_REDIRECTS: u32 = 5;
@@ -54,13 +55,14 @@ pub struct HttpsReply {
 }
 
 impl HttpsReply {
-    /// Returns the value of the first field with this name; `None` if there is none.
+    /// Returns the value of the first header field with this name; `None` if there is none.
     pub fn field(&self, name: &str) -> Option<&[u8]> {
         self.fields.get(name).map(HeaderValue::as_bytes)
     }
 }
 
-/// Parses a URL; `None` unless it has the given scheme, a host, a valid port and no user information.
+/// Parses a URL; `None` unless it has the given scheme, a host and no user information, and its port, if any, is valid
+/// and not 0.
 fn parse(url: &str, scheme: &Scheme) -> Option<Uri> {
     let uri: Uri = url.parse().ok()?;
     let authority = uri.authority()?;
@@ -85,12 +87,13 @@ pub fn is_url(url: &str) -> bool {
     parse(url, &Scheme::HTTPS).is_some()
 }
 
-/// Returns true if the text is an http URL with a host, a valid port and no user information.
+/// Returns true if the text is an http URL with a host, no user information and, if it has a port, a valid one.
 pub fn is_plain_url(url: &str) -> bool {
     parse(url, &Scheme::HTTP).is_some()
 }
 
-/// Returns the lower-case host and the port of an http URL; `None` if it is invalid.
+/// Returns the host in lower case and the port of an http URL (80 if it has none); `None` if the URL is not accepted by
+/// [`is_plain_url`].
 pub(crate) fn plain_host(url: &str) -> Option<(String, u16)> {
     parse(url, &Scheme::HTTP).map(|uri| (host(&uri).to_ascii_lowercase(), port(&uri)))
 }
@@ -102,7 +105,8 @@ fn addresses(uri: &Uri, resolve: &Resolve) -> Result<Vec<IpAddr>, String> {
     if found.is_empty() { Err(format!("\"{host}\" does not resolve to an address")) } else { Ok(found) }
 }
 
-/// Creates a `ureq` configuration with the limits of this module and the maximum duration `patience`.
+/// Creates a `ureq` configuration with the maximum duration `patience` of a request, a limit of the response head, no
+/// proxy, and a new connection for each request. A response with any status is no error.
 fn limits(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::AgentScope> {
     Config::builder()
         .timeout_global(Some(patience))
@@ -115,7 +119,8 @@ fn limits(patience: Duration) -> ureq::config::ConfigBuilder<ureq::typestate::Ag
         .accept("")
 }
 
-/// Resolver for `ureq` that calls a function of this crate instead of the system.
+/// Resolver for `ureq` that calls the contained function instead of the system's resolver, and uses its first
+/// [`MOST_ADDRESSES`] addresses.
 struct FixedResolver<F>(F);
 
 impl<F> fmt::Debug for FixedResolver<F> {
@@ -136,7 +141,7 @@ impl<F: Fn(&Uri) -> Result<Vec<IpAddr>, String> + Send + Sync + 'static> Resolve
 }
 
 impl Https {
-    /// Creates a client with these TLS settings and name resolution.
+    /// Creates a client with these TLS settings and this name resolution.
     pub fn new(tls: TlsConfig, resolve: Resolve) -> Self {
         Self::with_timeout(PATIENCE, tls, resolve)
     }
@@ -147,8 +152,8 @@ impl Https {
         Self(Agent::with_parts(config, DefaultConnector::default(), to))
     }
 
-    /// Sends a GET request and follows up to five redirects, which must lead to https URLs. A response with another
-    /// status is returned as such, even 404 or 500.
+    /// Sends a GET request and follows up to five redirects, which must lead to https URLs. A response with any other
+    /// status is returned, even 404 or 500.
     pub fn get(&self, url: &str) -> Result<HttpsReply, AcmeError> {
         let request = self.0.get(url).config().max_redirects(MOST_REDIRECTS).build();
         send_request(url, || request.call())
@@ -159,8 +164,8 @@ impl Https {
         send_request(url, || self.0.head(url).call())
     }
 
-    /// Sends a POST request with a JSON Web Signature as its body, without following redirects. An empty `accept` omits
-    /// the field. A response with any status is returned.
+    /// Sends a POST request with a JSON Web Signature as its body, without following redirects. With an empty `accept`,
+    /// the request has no `Accept` header. A response with any status is returned.
     pub fn post(&self, url: &str, body: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         let mut request = self.0.post(url).content_type("application/jose+json");
         if !accept.is_empty() {
@@ -170,7 +175,8 @@ impl Https {
     }
 }
 
-/// Performs a request after checking that the URL is an https URL.
+/// Checks that `url` is an https URL, sends the request by calling `ask`, and reads the response. Fails if the body is
+/// larger than [`LARGEST`].
 fn send_request(
     url: &str,
     ask: impl FnOnce() -> Result<Response<Body>, ureq::Error>,
@@ -185,7 +191,7 @@ fn send_request(
         .map_err(fail)
 }
 
-/// Reads the whole body of a response. Fails with a message if it is larger than `largest` bytes.
+/// Reads the whole body of a response. Fails with a message if it cannot be read or is larger than `largest` bytes.
 fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsReply, String> {
     let announced = response.body().content_length();
     if announced.is_some_and(|length| length > largest as u64) {
@@ -198,10 +204,10 @@ fn read_response(mut response: Response<Body>, largest: usize) -> Result<HttpsRe
 }
 
 /// Sends a GET request over plain HTTP, for responses that are signed themselves, such as OCSP. `suffix` is appended to
-/// the path. The body may have up to `largest` bytes; redirects are not followed. The addresses of the host are tried
-/// in turn until one responds with status 200; if none does, the result of the last address is returned. They share the
-/// time limit, so that a hanging address does not block the others. `worked` is tried first and set to the address that
-/// returned status 200. The error is a message.
+/// the URL's path after a `/`. The body may have up to `largest` bytes; redirects are not followed. The first
+/// [`MOST_ADDRESSES`] addresses of the host are tried in turn, `worked` first, until one responds with status 200;
+/// `worked` is then set to it. Otherwise the result of the last address is returned. The addresses share the time limit
+/// [`CONNECT_PATIENCE`], so that a hanging address does not block the others. The error is a message.
 pub(crate) fn get_plain(
     url: &str,
     suffix: &str,
@@ -230,7 +236,8 @@ pub(crate) fn get_plain(
     outcome
 }
 
-/// Sends the request to one address of the host within `patience`. The error is a message.
+/// Sends a GET request to one address of the URL's host, with the maximum duration `patience` and the maximum body size
+/// `largest` in bytes. The error is a message.
 fn get_from_address(
     address: IpAddr,
     url: &str,

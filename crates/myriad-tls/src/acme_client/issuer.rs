@@ -45,8 +45,9 @@ pub struct CertificateOrder {
 }
 
 impl CertificateOrder {
-    /// Returns the name of the certificate's file: its first name, and a digest of the key type and all names, because
-    /// several orders may have the same first name.
+    /// Returns the file name for the ordered certificate: the first requested name, a digest of the key type and all
+    /// names, because several orders may have the same first name, and `.pem`. The first name is truncated to 100
+    /// characters; all except ASCII letters and digits are replaced by dots, and leading dots are removed.
     pub fn file_name(&self) -> String {
         let mut all = String::from(self.key.name());
         for identifier in &self.identifiers {
@@ -106,7 +107,8 @@ impl fmt::Debug for AccountKey {
     }
 }
 
-/// Account at the authority that the ACME account is bound to (`external_account_key`).
+/// Account that exists at the authority independently of ACME, to which the ACME account is bound
+/// (`external_account_key`).
 #[derive(Clone, PartialEq, Eq)]
 pub struct ExternalAccount {
     /// Identifier of the external account.
@@ -143,7 +145,7 @@ pub struct Issuer {
     pub challenge: AcmeChallenge,
     /// Contact URLs for the account, such as `mailto:`.
     pub contacts: Vec<String>,
-    /// External account to bind the account to, if any.
+    /// External account to which the ACME account is bound; `None` if there is none.
     pub external_account: Option<ExternalAccount>,
     /// Preferred chain, selected by the name of the issuer of its topmost certificate; `None` for the default chain of
     /// the authority.
@@ -153,9 +155,9 @@ pub struct Issuer {
     pub profile: Option<(String, bool)>,
     /// True if certificate signing requests contain the first name as the subject.
     pub common_name: bool,
-    /// CA certificates in PEM for the verification of the authority's own server; `None` for those of the system.
+    /// CA certificates in PEM for the verification of the authority's HTTPS server; `None` for those of the system.
     pub roots: Option<Vec<u8>>,
-    /// True if the certificate of the authority's own server is verified.
+    /// True if the certificate of the authority's HTTPS server is verified.
     pub verify: bool,
     /// True if the operator accepts the authority's terms of service.
     pub accepts_terms: bool,

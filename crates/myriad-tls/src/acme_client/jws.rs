@@ -42,7 +42,8 @@ pub(crate) fn request(
         .map(|value| value.to_string())
 }
 
-/// Creates the binding of the ACME account with this key to an external account (RFC 8555 section 7.3.4).
+/// Creates the signed object that binds the ACME account of `key` to an external account (RFC 8555 section 7.3.4).
+/// `url` is that of the request for the account.
 pub(crate) fn external_binding(
     account: &ExternalAccount,
     key: &SigningKey,

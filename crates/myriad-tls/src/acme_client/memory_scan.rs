@@ -16,7 +16,7 @@ impl SecretScanner {
         Self(secret.iter().map(|byte| !byte).collect())
     }
 
-    /// Returns the number of copies of the secret in the writable memory of this process.
+    /// Returns the number of copies of the secret in the readable and writable memory of this process.
     ///
     /// # Panics
     ///
@@ -47,7 +47,8 @@ impl SecretScanner {
     }
 }
 
-/// Returns the start and end of the range of a line of `/proc/self/maps`; `None` if it is not writable.
+/// Returns the start and end of the address range in a line of `/proc/self/maps`; `None` if the range is not both
+/// readable and writable, or the line is malformed.
 fn writable_range(line: &str) -> Option<(u64, u64)> {
     let mut words = line.split(' ');
     let (start, end) = words.next()?.split_once('-')?;

@@ -30,9 +30,10 @@ use crate::acme_client::schedule::RenewalWindow;
 /// Maximum time to wait for each step of a certificate order: the validation of one name, the order becoming ready, and
 /// the certificate.
 const PATIENCE: Duration = Duration::from_mins(3);
-/// Initial and maximum pause between polls of an order or authorization.
+/// Initial and maximum pause between two polls of an order or authorization, unless the authority requests a longer
+/// one.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
-/// Maximum pause between polls of an order that the authority may request (`Retry-After`).
+/// Limit of the pause between two polls that the authority requests by `Retry-After`.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// Maximum number of alternate chains that are checked against the preferred chain.
 const MOST_CHAINS: usize = 8;
@@ -49,7 +50,8 @@ pub struct OrderContext<'a> {
     /// Right to order the certificate for the nodes of a cluster, which answer the challenges, too; `None` if this process
     /// orders it for itself.
     pub lease: Option<&'a dyn OrderLease>,
-    /// Time at which the order fails if the authority has not validated the names; `None` without a limit of the whole order.
+    /// Time from which the order fails if the authority still validates the names; `None` if only the single steps have
+    /// a limit.
     pub deadline: Option<Instant>,
     /// Current time in seconds since the Unix epoch.
     pub now_s: u64,
@@ -58,14 +60,15 @@ pub struct OrderContext<'a> {
 }
 
 impl OrderContext<'_> {
-    /// Fails if the right to order the certificate was lost.
+    /// Fails if the order has a lease that was lost. Succeeds without a lease.
     fn check_lease(&self) -> Result<(), AcmeError> {
         if self.lease.is_some_and(OrderLease::is_lost) { Err(AcmeError::LeaseLost) } else { Ok(()) }
     }
 }
 
-/// Orders a certificate. Returns the chain and the private key in one PEM text. `replaces` identifies the certificate
-/// that is renewed (RFC 9773 section 5); `None` for a first order, and if the authority does not support it.
+/// Orders a certificate with a new key. Returns the chain and the private key in one PEM text. `replaces` identifies
+/// the certificate that is renewed (RFC 9773 section 5); `None` for a first order, and if the authority does not
+/// support it.
 pub fn order_certificate(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -151,8 +154,8 @@ fn place_order(
     Ok((url, json_of(&reply)?))
 }
 
-/// Answers one challenge for each name that is not validated yet, and waits for the validations. The challenges stay
-/// pending until the returned guards are dropped.
+/// Answers one challenge for each authorization of the order that is pending, and waits for the validations. The
+/// challenges are answered until the returned guards are dropped.
 fn prove_control(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -193,8 +196,8 @@ fn prove_control(
     Ok(pending)
 }
 
-/// Returns the identifier of an authorization. It must be part of the order, so that the authority cannot cause
-/// responses for other names.
+/// Returns the name in `ordered` to which an authorization belongs. Fails if there is none, so that the authority
+/// cannot cause responses for other names.
 fn identifier<'a>(
     authorization: &Value,
     ordered: &'a [AcmeIdentifier],
@@ -217,7 +220,8 @@ fn identifier<'a>(
     ordered.iter().find(is_it).ok_or_else(not_ordered)
 }
 
-/// Returns the challenge of the configured type with its answer, and its URL.
+/// Returns the challenge of the configured type in an authorization, with its answer, and the URL of the challenge.
+/// Fails if the authority does not offer this type, or the challenge is malformed.
 fn prepare_challenge(
     client: &AcmeClient,
     around: &OrderContext<'_>,
@@ -252,7 +256,8 @@ fn validation_error(authorization: &Value, identifier: &str, kind: AcmeChallenge
     AcmeError::Validation { identifier: one_line(identifier), why }
 }
 
-/// Polls an order until its status is none of `unsettled`. Fails if it becomes `invalid`, or after a time limit.
+/// Polls an order until its status is none of `unsettled`, and returns its last state. `state` is the state known
+/// already. Fails if the status becomes `invalid`, or for the reasons of [`poll`].
 fn poll_until_settled(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,
@@ -273,7 +278,8 @@ fn order_error(order: &Value) -> AcmeError {
     AcmeError::Problem(to_problem(&order["error"], 0, None))
 }
 
-/// Polls an order or authorization until `is_done` returns true for it, at most for [`PATIENCE`].
+/// Polls an order or authorization until `is_done` returns true for it, at most for [`PATIENCE`] and until the deadline
+/// of the order. Returns the last response. Fails also if the lease was lost or the order was cancelled.
 fn poll(
     client: &mut AcmeClient,
     around: &OrderContext<'_>,

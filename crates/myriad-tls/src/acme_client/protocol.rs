@@ -19,11 +19,11 @@ const MOST_NONCES: usize = 20;
 /// Directory of an ACME authority: its URLs and properties (RFC 8555 section 7.1.1).
 #[derive(Clone, Debug)]
 pub(crate) struct AcmeDirectory {
-    /// URL of new nonces.
+    /// URL that returns a new nonce.
     pub(crate) new_nonce: String,
-    /// URL of new accounts.
+    /// URL for requests that create or find an account.
     pub(crate) new_account: String,
-    /// URL of new orders.
+    /// URL for requests of new orders.
     pub(crate) new_order: String,
     /// URL for queries of renewal information (RFC 9773); `None` if the authority has none.
     pub(crate) renewal_info: Option<String>,
@@ -62,7 +62,8 @@ impl AcmeClient {
     }
 
     /// Creates the account, or finds the existing account of the key (RFC 8555 section 7.3). Returns its URL, which is
-    /// cached. Fails if the authority requires agreement to its terms, or an external account, and the issuer has none.
+    /// cached. Fails if the authority requires agreement to its terms, or an external account, and `issuer` is not
+    /// configured for it.
     pub fn account(&mut self, issuer: &Issuer) -> Result<String, AcmeError> {
         if let Some(account) = &self.account {
             return Ok(account.clone());
@@ -103,14 +104,14 @@ impl AcmeClient {
         self.account = None;
     }
 
-    /// Sends a POST request signed for the account; repeats it with a new nonce if the authority rejects the nonce.
-    /// Fails if the status is not 2xx.
+    /// Sends a POST request signed for the account; repeats it with a new nonce if the authority rejects the nonce, up
+    /// to [`MOST_NONCES`] attempts. Fails if the status is not 2xx.
     pub(crate) fn post(&mut self, url: &str, payload: &Value) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, Some(payload), "", false)
     }
 
-    /// Fetches a URL with a signed request of the account (POST-as-GET). Repeats it and fails like
-    /// [`AcmeClient::post`].
+    /// Fetches a URL with a signed request of the account (POST-as-GET). `accept` is the value of the `Accept` header;
+    /// empty for none. Repeats the request and fails like [`AcmeClient::post`].
     pub(crate) fn fetch(&mut self, url: &str, accept: &str) -> Result<HttpsReply, AcmeError> {
         self.send_signed(url, None, accept, false)
     }
@@ -180,13 +181,13 @@ pub(crate) fn text_member(value: &Value, name: &str) -> Option<String> {
     value[name].as_str().map(str::to_owned)
 }
 
-/// Returns the `Location` of a response; `None` if it is missing or does not begin with `https://`.
+/// Returns the `Location` header of a response; `None` if it is missing or does not begin with `https://`.
 pub(crate) fn location(reply: &HttpsReply) -> Option<String> {
     let value = std::str::from_utf8(reply.field("location")?).ok()?;
     value.starts_with("https://").then(|| value.to_owned())
 }
 
-/// Returns `Retry-After` in seconds; `None` if it is missing or not a number (a date).
+/// Returns the value of the `Retry-After` header in seconds; `None` if it is missing or not a number (a date).
 pub(crate) fn retry_after(reply: &HttpsReply) -> Option<u64> {
     decimal(reply.field("retry-after")?.trim_ascii())
 }
@@ -218,7 +219,8 @@ fn check_reply(reply: HttpsReply) -> Result<HttpsReply, AcmeError> {
     Err(AcmeError::Problem(AcmeProblem { retry_after_s: retry_after(&reply), ..problem }))
 }
 
-/// Converts a problem document. The details of single names (RFC 8555 section 6.7.1) are appended to `detail`.
+/// Converts a problem document in JSON to one-line texts. The details of single names (RFC 8555 section 6.7.1) are
+/// appended to `detail`. Missing texts are empty.
 pub(crate) fn to_problem(value: &Value, status: u16, retry_after_s: Option<u64>) -> AcmeProblem {
     let kind = value["type"].as_str().unwrap_or_default().rsplit(':').next().unwrap_or_default();
     let mut detail = value["detail"].as_str().unwrap_or_default().to_owned();

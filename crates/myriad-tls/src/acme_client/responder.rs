@@ -11,18 +11,19 @@ use crate::acme_client::https::{Resolve, get_plain};
 /// Required content type of an OCSP response.
 const CONTENT_TYPE: &[u8] = b"application/ocsp-response";
 
-/// Reason why an OCSP responder returned no response.
+/// Reason why the query of an OCSP responder gave no OCSP response.
 pub(crate) enum ResponderError {
     /// No complete HTTP response was received, for example because of an invalid URL, an unresolved name, a timeout or
     /// a response that is too large; the text is the reason.
     Connection(String),
-    /// The reply is not an OCSP response; the text is the reason.
+    /// The HTTP response is not an OCSP response, by its status or content type; the text is the reason.
     Reply(String),
 }
 
-/// Queries the responder at an http URL for a certificate. The response, in DER, is not verified yet. The limits are
-/// those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded. Fails if
-/// no complete response is received, or if its status or its content type is not that of an OCSP response.
+/// Queries the responder at an http URL for a certificate. The OCSP response, in DER, is not verified yet. The limits
+/// are those of [`get_plain`]; `worked` is the address that is tried first, and set to the address that responded with
+/// status 200. Fails if no complete response is received, or if its status is not 200 or its content type not that of
+/// an OCSP response.
 pub(crate) fn query_responder(
     id: &OcspId,
     url: &str,

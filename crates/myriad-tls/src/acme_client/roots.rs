@@ -33,12 +33,12 @@ pub fn tls_config(issuer: &Issuer) -> Result<TlsConfig, AcmeError> {
     Ok(builder.build())
 }
 
-/// Returns the system's trusted CA certificates in PEM; `None` if no such file can be read.
+/// Returns the content of the first CA bundle of the system that can be read, in PEM; `None` if there is none.
 pub fn system_roots() -> Option<Vec<u8>> {
     BUNDLES.iter().find_map(|path| std::fs::read(path).ok())
 }
 
-/// Parses CA certificates in PEM. Returns those that rustls accepts, as a store and in DER.
+/// Parses CA certificates in PEM. Returns those that rustls accepts, as a store and in DER; others are skipped.
 pub fn usable_roots(pem: &[u8]) -> (RootCertStore, Vec<Vec<u8>>) {
     let mut store = RootCertStore::empty();
     let mut is_usable = |der: &Vec<u8>| store.add(CertificateDer::from(der.as_slice())).is_ok();

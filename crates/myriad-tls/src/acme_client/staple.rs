@@ -27,8 +27,8 @@ use crate::acme_client::callbacks::LogCallback;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 
-/// Pauses of OCSP queries after consecutive failures. Short at first, because a responder may start together with this
-/// server; the last is that of nginx.
+/// Pauses before the next OCSP query after one, two and more consecutive failures; the last applies to all further
+/// failures, as in nginx. Short at first, because a responder may start together with this server.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(200),
     Duration::from_secs(1),
@@ -36,15 +36,16 @@ const PAUSES: [Duration; 5] = [
     Duration::from_secs(30),
     Duration::from_mins(5),
 ];
-/// Index in `PAUSES` of the longest pause between queries of an unreachable responder, which applies to all
+/// Index in `PAUSES` of the longest pause of an unreachable responder, in which it is queried about none of its
 /// certificates.
 const LONGEST_FOR_ALL: usize = 3;
-/// Minimum and maximum time in seconds after which a good OCSP response is refreshed, as in nginx.
+/// Minimum and maximum time in seconds after which a good OCSP response is refreshed, as in nginx. The minimum does not
+/// apply to a response that expires soon ([`SOONEST_S`]).
 const REFRESH_S: (i64, i64) = (300, 3600);
 /// Time in seconds before its expiry at which an OCSP response is refreshed.
 const AHEAD_S: i64 = 300;
-/// Minimum time in seconds before a refresh of an OCSP response. A response that expires in less than twice [`AHEAD_S`]
-/// is refreshed after half of that time.
+/// Minimum time in seconds after which an OCSP response is refreshed that expires in less than twice [`AHEAD_S`]. Such
+/// a response is refreshed after half of its remaining time.
 const SOONEST_S: i64 = 5;
 
 /// Certificate whose revocation status is queried for stapling, and its OCSP responder.
@@ -59,11 +60,11 @@ pub struct StapleRequest {
     /// URL of the OCSP responder (http).
     pub url: String,
     /// `ssl_stapling_verify`: if true, the response must be signed by the issuer or by a responder that it has
-    /// authorized.
+    /// authorized; otherwise any certificate in the response may have signed it.
     pub verify: bool,
 }
 
-/// OCSP response stapled to a certificate, which is updated in the background.
+/// Current OCSP response for a certificate, which a [`StapleUpdater`] replaces in the background. There may be none.
 pub struct OcspStaple {
     /// Certificate and its OCSP responder.
     pub question: StapleRequest,
@@ -73,8 +74,7 @@ pub struct OcspStaple {
     /// expire.
     until_s: AtomicI64,
     shown: Mutex<Option<Arc<[u8]>>>,
-    /// IP address of the responder at which the last successful query was answered, which is tried first; `None`
-    /// before.
+    /// IP address of the responder that last returned status 200, which is tried first; `None` before.
     worked: Mutex<Option<IpAddr>>,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Debug for OcspStaple {
 }
 
 impl OcspStaple {
-    /// Creates the staple of a certificate, without a response at first.
+    /// Creates an entry for a certificate, without a response at first.
     pub fn new(question: StapleRequest) -> Arc<Self> {
         Arc::new(Self {
             question,
@@ -102,13 +102,15 @@ impl OcspStaple {
         })
     }
 
-    /// Removes an expired response. Returns a number that changes whenever the response changes.
+    /// Removes the response if it has expired. Returns a number that changes whenever the response is replaced or
+    /// removed.
     pub fn number(&self) -> u64 {
         self.expire(now_s());
         self.number.load(Ordering::Acquire)
     }
 
-    /// Returns the response to staple in DER; `None` if there is none.
+    /// Returns the response to staple in DER; `None` if there is none. An expired response is removed only by
+    /// [`Self::number`].
     pub fn answer(&self) -> Option<Arc<[u8]>> {
         self.shown.lock().clone()
     }
@@ -137,7 +139,7 @@ impl OcspStaple {
         }
     }
 
-    /// Queries the responder once and stores the response for stapling if it is good.
+    /// Queries the responder once. If the response is good, stores it for stapling and returns its validity.
     fn query(&self, resolve: &Resolve, now_s: i64) -> Result<OcspValidity, StapleError> {
         let StapleRequest { certificate, issuer, url, verify, .. } = &self.question;
         let malformed = |_| StapleError::Answer(OcspError::Malformed);
@@ -155,11 +157,11 @@ impl OcspStaple {
     }
 }
 
-/// Reason why there is no good OCSP response to staple.
+/// Reason why an OCSP query has given no response to staple.
 enum StapleError {
     /// No OCSP response was received from the responder.
     Unanswered(ResponderError),
-    /// The OCSP response is invalid, or its status is not good.
+    /// The OCSP response is invalid, its status is not good, or the certificate or its issuer cannot be parsed.
     Answer(OcspError),
 }
 
@@ -208,15 +210,15 @@ struct StapleEntry {
     stapled: StapleWithResolver,
     /// Host and port of the responder; `None` if its URL is invalid.
     host: Option<ResponderHost>,
-    /// Number of failed queries since the last success.
+    /// Number of consecutive failed queries; reset by a reload.
     failures: usize,
     /// Time of the next query.
     due: Instant,
 }
 
-/// Failures of an OCSP responder, counted for all certificates together.
+/// Failures to reach an OCSP responder, counted for all its certificates together.
 struct ResponderFailure {
-    /// Number of failed queries since the last success.
+    /// Number of consecutive queries that could not reach the responder; reset by a reload.
     failures: usize,
     /// Time from which the responder may be queried again.
     due: Instant,
@@ -225,7 +227,8 @@ struct ResponderFailure {
 }
 
 impl StapleUpdater {
-    /// Starts the thread that queries OCSP responders, without certificates. Fails if the thread cannot be started.
+    /// Starts the thread that queries OCSP responders, without certificates: [`Self::set`] adds them. Fails if the
+    /// thread cannot be started.
     pub fn start(log: LogCallback) -> std::io::Result<Self> {
         let state =
             Mutex::new(UpdaterState { entries: Vec::new(), silent: HashMap::new(), log, stopped: false });
@@ -235,8 +238,8 @@ impl StapleUpdater {
         Ok(Self(shared))
     }
 
-    /// Replaces the list of certificates to query. Those without failures retain their schedule; the others are queried
-    /// immediately.
+    /// Replaces the list of certificates to query, and the function that logs. Certificates that were in the list and
+    /// have no failures retain the time of their next query; all others are queried immediately.
     pub fn set(&self, all: Vec<StapleWithResolver>, log: LogCallback) {
         let mut state = self.0.state.lock();
         let before = std::mem::take(&mut state.entries);
@@ -323,8 +326,9 @@ impl UpdaterState {
         self.silent.get(entry.host.as_ref()?)
     }
 
-    /// Returns the next query: of the due certificates, those whose responder has not failed come first, then the one
-    /// that has been due longest.
+    /// Returns a certificate whose query is due at `now`, or else the time of the next query. Of several due
+    /// certificates, those whose responder was reached by its last query come first, then the one that has been due
+    /// longest.
     fn next(&self, now: Instant) -> NextQuery {
         let due = |entry: &StapleEntry| {
             self.responder_failure(entry).map_or(entry.due, |silence| silence.due.max(entry.due))
@@ -337,9 +341,9 @@ impl UpdaterState {
     }
 
     /// Records the result of a query and schedules the next query. Returns true if a failure must be logged: the first
-    /// of consecutive failures, and those after the pauses have reached their maximum. Failures of an unreachable
-    /// responder are logged only once in a while for all its certificates. Returns false if the certificate was removed
-    /// by a reload.
+    /// of consecutive failures, and those after the pauses have reached their maximum. Failures to reach a responder
+    /// are logged at most once in 150 seconds for all its certificates. Returns false if the certificate was removed by
+    /// a reload.
     fn record_result(
         &mut self,
         staple: &Arc<OcspStaple>,

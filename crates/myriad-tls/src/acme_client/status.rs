@@ -70,7 +70,7 @@ struct StatusState {
     in_progress: HashMap<StatusResponder, usize>,
     /// Number of threads that perform queries.
     threads: usize,
-    /// Number of these threads that wait for a query.
+    /// Number of threads that wait for a query.
     idle: usize,
 }
 
@@ -170,7 +170,8 @@ impl StatusQueue {
     }
 }
 
-/// Query in progress on a thread. Reports its end to the callbacks, even after a panic.
+/// Query in progress on a thread. Its callbacks are called with the result by [`Self::finish`], or with an error when
+/// it is dropped after a panic.
 struct QueryGuard<'a> {
     queue: &'a StatusQueue,
     key: Option<StatusKey>,
@@ -211,7 +212,7 @@ fn notify_all(callbacks: Option<Vec<StatusCallback>>, result: &StatusResult) {
     }
 }
 
-/// Sends the OCSP query and verifies the response.
+/// Sends the OCSP query and verifies the response. Returns the status of the certificate.
 fn query_status(question: &StatusRequest) -> StatusResult {
     let StatusRequest { certificate, issuer, url, resolve } = question;
     let (Ok(certificate), Ok(issuer)) = (Certificate::parse(certificate), Certificate::parse(issuer)) else {

@@ -5,7 +5,7 @@
 pub enum WaitReason {
     /// Another node orders the certificate.
     OtherNode,
-    /// Another order validates one of its names, which has one challenge at a time.
+    /// Another order validates a name of the certificate. A name has one challenge of the type `tls-alpn-01` at a time.
     OtherOrder,
     /// The last order has failed, of this node or of another one, and the pause after it has not passed.
     Failure,
@@ -20,7 +20,7 @@ const ALONE_AFTER_S: u64 = 60;
 pub(crate) const TAKE_OVER_AFTER_S: u64 = 20 * 60;
 
 impl WaitReason {
-    /// Returns the reason for messages.
+    /// Returns the text of the reason for log messages about the certificate.
     pub(crate) fn text(self) -> &'static str {
         match self {
             Self::OtherNode => "another node of the cluster orders it",
@@ -31,8 +31,8 @@ impl WaitReason {
     }
 }
 
-/// Times since which a certificate waits, in seconds since the Unix epoch. Each reason has a separate time, so that a short
-/// loss of the connection after a long wait for another node does not count as a long loss.
+/// Times since which the order of a certificate waits, in seconds since the Unix epoch. Each reason has a separate
+/// time, so that a short loss of the connection after a long wait for another node does not count as a long loss.
 #[derive(Default)]
 pub(crate) struct WaitTimes {
     other_node_since_s: Option<u64>,
@@ -43,19 +43,19 @@ pub(crate) struct WaitTimes {
     has_reached: bool,
 }
 
-/// Wait for a reason, see [`WaitTimes::begin`].
+/// State of the wait of an order for a reason, returned by [`WaitTimes::begin`].
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Wait {
-    /// True if the certificate did not wait for the reason before.
+    /// True if the order did not wait for this reason before.
     pub is_first: bool,
-    /// True if a node without a usable certificate orders it for itself. A pause after failures has no such limit, because it
-    /// protects the authority.
+    /// True if the other nodes could not be reached for so long that a node without a usable certificate orders it for
+    /// itself. Waits for other reasons have no such limit.
     pub is_over: bool,
 }
 
 impl WaitTimes {
-    /// Notes that the certificate waits for a reason at a time in seconds since the Unix epoch. The times of reasons that no
-    /// longer apply are reset.
+    /// Records that the order waits for `reason` at `now_s` (seconds since the Unix epoch). Each reason except
+    /// `Unreachable` resets the time of `Unreachable`; `Failure` resets all times.
     pub(crate) fn begin(&mut self, reason: WaitReason, now_s: u64) -> Wait {
         let was_paused = self.is_paused;
         if reason != WaitReason::Unreachable {
@@ -78,7 +78,7 @@ impl WaitTimes {
         Wait { is_first, is_over }
     }
 
-    /// Returns true if the certificate has waited for another node, or another order, for longer than an order takes.
+    /// Returns true if the order has waited for another node, or for another order, for at least [`TAKE_OVER_AFTER_S`].
     pub(crate) fn takes_over(&self, now_s: u64) -> bool {
         let is_long = |since_s: Option<u64>| {
             since_s.is_some_and(|since_s| now_s.saturating_sub(since_s) >= TAKE_OVER_AFTER_S)
@@ -86,7 +86,7 @@ impl WaitTimes {
         is_long(self.other_node_since_s) || is_long(self.other_order_since_s)
     }
 
-    /// Resets all times: the certificate does not wait any longer.
+    /// Resets all times, because the right to order was granted, so that the other nodes were reached.
     pub(crate) fn clear(&mut self) {
         *self = Self { has_reached: true, ..Self::default() };
     }
@@ -96,7 +96,7 @@ impl WaitTimes {
         self.has_reached
     }
 
-    /// Returns true if the certificate waits because an order has failed.
+    /// Returns true if the order waits because an earlier order has failed.
     pub(crate) fn is_paused(&self) -> bool {
         self.is_paused
     }

@@ -10,7 +10,7 @@ use rustls::sign::CertifiedKey;
 
 use super::key::read_key;
 
-/// Part of a certificate and its private key that is unusable.
+/// Part that makes a certificate with its private key unusable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PairPart {
     Certificate,
@@ -23,6 +23,7 @@ pub(crate) enum PairPart {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CertifiedError {
     pub part: PairPart,
+    /// Message with the reason; empty for [`PairPart::Pair`].
     pub why: String,
 }
 
@@ -32,8 +33,9 @@ impl fmt::Display for CertifiedError {
     }
 }
 
-/// Parses a certificate chain and its private key, which is decrypted with one of `passwords` if necessary. Also
-/// returns true if the key was encrypted. Fails if a part is unusable or the key does not belong to the certificate.
+/// Parses a certificate chain and its private key, both in PEM. An encrypted key is decrypted with one of `passwords`;
+/// the flag in the result is true if it was encrypted. Fails if a part is unusable, or the key does not match the first
+/// certificate. The match is not checked if rustls cannot compare them, as for a version 1 certificate.
 pub(crate) fn certified_key(
     certificate: &[u8],
     key: &[u8],
@@ -56,7 +58,8 @@ pub(crate) fn certified_key(
     Ok((Arc::new(identity), key.was_encrypted))
 }
 
-/// Parses all certificates of a PEM text. Fails if there are none, or the PEM text is malformed.
+/// Decodes all certificates of a PEM text to DER. Fails if there are none, or the PEM text is malformed. The
+/// certificates themselves are not parsed.
 pub(crate) fn certificates(text: &[u8]) -> Result<Vec<CertificateDer<'static>>, String> {
     let mut all = Vec::new();
     for der in pem::certificates(text) {

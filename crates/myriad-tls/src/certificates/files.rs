@@ -20,7 +20,8 @@ use super::key::passwords;
 /// Contents of files by path, as read by the supervisor.
 pub type TlsFiles = HashMap<PathBuf, Vec<u8>>;
 
-/// Returns true if the name of a certificate or key is that of a file: not empty, without variables and `data:`.
+/// Returns true if the name of a certificate or key is that of a file: it is not empty, has no variables, and does not
+/// begin with `data:`.
 pub fn is_tls_file(name: &Text) -> bool {
     !name.is_empty() && !name.has_variables() && !name.bytes().starts_with(DATA)
 }
@@ -30,7 +31,8 @@ pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
     folder.join(OsStr::from_bytes(name.bytes()))
 }
 
-/// TLS files of a configuration. Errors are diagnostics at the position where the configuration names the file.
+/// Access to the TLS files of a configuration, which the supervisor has read. Errors are diagnostics at the position
+/// where the configuration names the file.
 #[derive(Clone, Copy)]
 pub struct TlsFileReader<'a> {
     /// Contents of the files of [`crate::tls_files`] that could be read.
@@ -89,7 +91,8 @@ impl<'a> TlsFileReader<'a> {
         }
     }
 
-    /// Returns the OCSP response in a file (`ssl_stapling_file`), after checking its format.
+    /// Returns the OCSP response in a file (`ssl_stapling_file`), in DER. Fails if the file cannot be read, or the
+    /// response is malformed, too large or not successful; its signature and validity are not checked.
     pub(crate) fn ocsp_response(&self, name: &Text) -> Result<Vec<u8>, Box<Diagnostic>> {
         let der = self.bytes(name)?;
         if let Err(why) = crate::x509::check_form(&der) {

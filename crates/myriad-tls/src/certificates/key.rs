@@ -14,10 +14,10 @@ use myriad_base::digits::hexadecimal;
 use pkcs8::EncryptedPrivateKeyInfoRef;
 use rustls::pki_types::{PrivateKeyDer, PrivatePkcs1KeyDer, PrivatePkcs8KeyDer, PrivateSec1KeyDer};
 
-/// Maximum length in bytes of a password for private keys.
+/// Maximum length in bytes of a password for private keys. Longer lines of a password file are ignored.
 const LONGEST_PASSWORD: usize = 8192;
 
-/// Private key; `was_encrypted` is true if its file is encrypted.
+/// Decoded private key; `was_encrypted` is true if it was encrypted in its file.
 pub(super) struct PrivateKey {
     pub(super) der: PrivateKeyDer<'static>,
     pub(super) was_encrypted: bool,
@@ -30,8 +30,8 @@ pub(crate) fn passwords(file: &[u8]) -> Vec<Vec<u8>> {
     lines.filter(|line| !line.is_empty() && line.len() <= LONGEST_PASSWORD).map(<[u8]>::to_vec).collect()
 }
 
-/// Returns the first private key of a PEM text. If it is encrypted, tries all passwords. Fails if there is no key, or
-/// if it cannot be decoded or decrypted.
+/// Returns the first private key of a PEM text. If it is encrypted, tries all passwords in order. Fails with a message
+/// if there is no key, or if it cannot be decoded or decrypted.
 pub(super) fn read_key(text: &[u8], passwords: &[Vec<u8>]) -> Result<PrivateKey, String> {
     for block in pem::blocks(text) {
         let block = block.map_err(|error| error.to_string())?;
@@ -138,9 +138,9 @@ mod tests {
         assert!(passwords(b"").is_empty());
     }
 
-    /// The same key, written by OpenSSL without encryption and encrypted with the password `secret` in all common
-    /// formats.
+    /// Private key without encryption, written by OpenSSL.
     const BARE: &str = include_str!("fixtures/bare.pem");
+    /// Key of `BARE`, encrypted by OpenSSL with the password `secret` in all common formats.
     const SEALED: [&str; 4] = [
         include_str!("fixtures/pkcs8.pem"),
         include_str!("fixtures/pkcs8-des3.pem"),

@@ -20,8 +20,8 @@ use super::files::{DATA, display_name};
 /// Maximum number of bytes read from a certificate or key file; the rest is ignored.
 const LARGEST: u64 = 1 << 20;
 
-/// Loader of certificates whose names contain variables. The value is the name of a file, or `data:` followed by the
-/// PEM text.
+/// Loader of certificates and keys whose names contain variables. With the values of the variables, a name is that of a
+/// file, or `data:` followed by PEM text.
 pub struct NamedCertificates {
     /// Folder against which relative names are resolved.
     folder: PathBuf,
@@ -32,15 +32,17 @@ pub struct NamedCertificates {
 
 /// Cache of recently used certificates with their keys (`ssl_certificate_cache`).
 struct CertificatePairCache {
-    /// Time in milliseconds after the last use after which a pair is removed when another is added.
+    /// Time in milliseconds since the last use after which a pair is removed. It is checked only when another pair is
+    /// added.
     inactive_ms: u64,
-    /// Time in milliseconds after which a pair is read from its files again.
+    /// Time in milliseconds after which a cached pair is not used any more but read from its files again.
     valid_ms: u64,
-    /// Cached pairs. Their maximum number is half of nginx's, because nginx counts certificates and keys separately.
+    /// Cached pairs. Their maximum number is half of `max` in the directive, and at least one, because nginx counts
+    /// certificates and keys separately.
     pairs: Mutex<Lru<PairName, CachedPair>>,
 }
 
-/// Names of a certificate and of its key.
+/// Name of a certificate and name of its key, with the values of the variables.
 type PairName = (Vec<u8>, Vec<u8>);
 
 struct CachedPair {
@@ -90,7 +92,8 @@ impl NamedCertificates {
         Self { folder, passwords, provider, cache: remembered }
     }
 
-    /// Loads a certificate and its key by name. The error is a log message. A certificate with an encrypted key is not
+    /// Returns a certificate with its key from the cache, or reads their files and adds them to the cache. The names
+    /// contain the values of the variables. The error is a log message. A certificate with an encrypted key is not
     /// cached, as in nginx.
     pub fn load(&self, certificate: &[u8], key: &[u8]) -> Result<Arc<CertifiedKey>, String> {
         let now_ms = myriad_net::clock::now_ms();

@@ -11,13 +11,13 @@ use crate::peers::client_rules::client_verifier;
 use crate::resume::reload_state::TlsReloadState;
 use crate::resume::setup::set_up_resumption;
 
-/// Number of bytes that rustls adds to the payload of a TLS record in its limit of the record size.
+/// Number of bytes by which rustls's limit of the record size (`max_fragment_size`) exceeds the payload of a record.
 const RECORD_OVERHEAD: u64 = 5;
-/// Range of TLS record sizes that rustls allows, in bytes.
+/// Range of values in bytes that rustls allows for its limit of the record size (`max_fragment_size`).
 const RECORDS: std::ops::RangeInclusive<u64> = 32..=16_389;
 
-/// Returns the rustls settings of a server for HTTP/1 over TCP. Ticket keys and session caches are taken from `kept`;
-/// new ones are added to it.
+/// Creates the rustls settings of a server for HTTP/1 over TCP. Ticket keys and session caches of earlier
+/// configurations are taken from `kept`; new ones are added to it.
 ///
 /// # Errors
 ///
@@ -63,14 +63,16 @@ pub fn with_http2(config: &ServerConfig) -> ServerConfig {
     own
 }
 
-/// Returns a copy of a server's TLS settings with other ALPN protocols; none if the list is empty.
+/// Returns a copy of a server's TLS settings with these ALPN protocols instead of the current ones. With an empty list,
+/// no protocol is negotiated by ALPN.
 pub fn with_protocols(config: &ServerConfig, protocols: &[Vec<u8>]) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();
     own
 }
 
-/// Returns a copy of client TLS settings with other ALPN protocols; none if the list is empty.
+/// Returns a copy of a client's TLS settings with these ALPN protocols instead of the current ones. With an empty list,
+/// none is offered.
 pub fn with_client_protocols(config: &ClientConfig, protocols: &[Vec<u8>]) -> ClientConfig {
     let mut own = config.clone();
     own.alpn_protocols = protocols.to_vec();

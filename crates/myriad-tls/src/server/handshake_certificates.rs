@@ -8,15 +8,15 @@ use rustls::{ServerConfig, SignatureAlgorithm};
 
 use super::preference::CertificatePreference;
 
-/// Certificates of one handshake, ECDSA before RSA.
+/// Certificates of one handshake, those with RSA keys last.
 #[derive(Debug)]
 struct HandshakeCertificates {
     all: Vec<Arc<CertifiedKey>>,
     preference: CertificatePreference,
 }
 
-/// Returns a copy of a server's TLS settings with the given certificates. If `is_clients` is true, the client's order
-/// of preference decides between them; otherwise ECDSA is preferred.
+/// Returns a copy of a server's TLS settings with the certificates `all` instead of its own. If `is_clients` is true,
+/// the client's order of preference decides between them; otherwise ECDSA is preferred to RSA.
 pub fn with_certificates(
     config: &ServerConfig,
     mut all: Vec<Arc<CertifiedKey>>,

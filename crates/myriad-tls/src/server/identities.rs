@@ -27,13 +27,14 @@ pub fn is_clients(settings: &TlsSettings) -> bool {
     settings.prefer_server_ciphers != Some(true)
 }
 
-/// Returns true if a name is `$acme_certificate` or `$acme_certificate_key`, which mean an automatic certificate.
+/// Returns true if the name of a certificate or key is `$acme_certificate` or `$acme_certificate_key`, which stand for
+/// the certificate that the server orders by ACME.
 pub fn is_ordered(name: &Text) -> bool {
     matches!(name.bytes(), b"$acme_certificate" | b"$acme_certificate_key")
 }
 
-/// Returns true if a certificate or key is named by variables, so that it is known only during a handshake. Automatic
-/// certificates do not count.
+/// Returns true if a server has a certificate or key whose name contains variables, so that its file is known only
+/// during a handshake. `$acme_certificate` and `$acme_certificate_key` do not count.
 pub fn have_variable_names(settings: &TlsSettings) -> bool {
     let pairs = settings.certificates.iter().chain(&settings.keys);
     pairs.into_iter().any(|name| name.has_variables() && !is_ordered(name))
@@ -46,8 +47,9 @@ impl ResolvesServerCert for ServerCertificates {
 }
 
 impl ServerCertificates {
-    /// Reads the certificates of a server; none if they are named by variables. Fails if a file is unusable, or if a
-    /// certificate has no key.
+    /// Reads the certificates of a server. Of several certificates from files with the same key type, only the last is
+    /// used. Returns no certificates if the name of any of them has variables. Fails if a file is unusable, a
+    /// certificate has no key, or an automatic certificate is not configured completely.
     pub(super) fn read(
         parts: &ServerParts<'_>,
         supported: &SupportedSuites,
@@ -96,8 +98,8 @@ impl ServerCertificates {
     }
 }
 
-/// Returns the slot of the server's automatic certificate. Fails if its certificate and key are not `$acme_certificate`
-/// and `$acme_certificate_key`, or it has no `acme_certificate`.
+/// Returns the slot of the server's automatic certificate. Fails if `certificate` and `key` are not the two names
+/// `$acme_certificate` and `$acme_certificate_key`, or the server has no `acme_certificate` (`ordered` is `None`).
 fn ordered_slot(
     certificate: &Text,
     key: &Text,

@@ -7,12 +7,12 @@ use myriad_conf::model::AcmeKeyKind;
 use parking_lot::Mutex;
 use rustls::sign::CertifiedKey;
 
-/// Certificate with its key, which may change while the server runs.
+/// Source of a server's certificate with its key. The certificate may change while the server runs.
 #[derive(Debug)]
 pub(super) enum CertificateSource {
-    /// Loaded from files, possibly with an OCSP response from a file.
+    /// Certificate from files, possibly with an OCSP response from a file.
     Fixed(Arc<CertifiedKey>),
-    /// Loaded from files, with an OCSP response that is updated in the background.
+    /// Certificate from files, with an OCSP response that is updated in the background.
     Stapled(StapledCertificate),
     /// Automatic certificate, issued and renewed while the server runs.
     Ordered(Arc<CertificateSlot>),
@@ -28,7 +28,7 @@ impl CertificateSource {
         }
     }
 
-    /// Returns the algorithm of the certificate's key; `None` for an automatic certificate.
+    /// Returns the algorithm of the certificate's key; `None` for an automatic certificate, issued or not.
     pub(super) fn kind(&self) -> Option<rustls::SignatureAlgorithm> {
         match self {
             Self::Fixed(certified) | Self::Stapled(StapledCertificate { bare: certified, .. }) => {
@@ -49,13 +49,13 @@ impl CertificateSource {
     }
 }
 
-/// Certificate with the current OCSP response stapled to it.
+/// Certificate to which the current OCSP response is stapled, if there is one.
 #[derive(Debug)]
 pub(super) struct StapledCertificate {
     bare: Arc<CertifiedKey>,
     staple: Arc<OcspStaple>,
-    /// Number of the OCSP response that is stapled ([`OcspStaple::number`]), and the certificate with it. Created once
-    /// per response.
+    /// Certificate with the OCSP response whose number ([`OcspStaple::number`]) is the first value. Created again when
+    /// the number changes.
     made: Mutex<(u64, Arc<CertifiedKey>)>,
 }
 
@@ -80,7 +80,7 @@ impl StapledCertificate {
     }
 }
 
-/// Returns a copy of the certificate with an OCSP response to staple.
+/// Returns a copy of the certificate with an OCSP response in DER (`answer`), which rustls staples.
 pub(super) fn with_ocsp(certified: &CertifiedKey, answer: Vec<u8>) -> Arc<CertifiedKey> {
     let mut own = certified.clone();
     own.ocsp = Some(answer);

@@ -10,7 +10,7 @@ use super::identities::have_variable_names;
 use crate::certificates::files::TlsFileReader;
 use crate::certificates::named_certificates::NamedCertificates;
 
-/// Returns the loader of a server's certificates whose names contain variables; `None` if there are none.
+/// Returns the loader of a server's certificates if the name of a certificate or key has variables; otherwise `None`.
 ///
 /// # Errors
 ///

@@ -17,6 +17,6 @@ pub struct ServerParts<'a> {
     /// Automatic certificate of the server (`acme_certificate`), if any.
     pub ordered: Option<&'a Arc<CertificateSlot>>,
     /// OCSP responses in the order of the server's certificates ([`crate::staples`]); `None` for a certificate without
-    /// one.
+    /// one. The list may be empty.
     pub staples: &'a [Option<Arc<OcspStaple>>],
 }

@@ -10,7 +10,7 @@ use rustls::server::ClientHello;
 use rustls::sign::CertifiedKey;
 use rustls::{SignatureScheme, SupportedCipherSuite};
 
-/// Signature schemes that TLS 1.3 does not use (RFC 8446 section 4.2.3).
+/// Signature schemes that TLS 1.3 does not allow in handshakes (RFC 8446 section 4.2.3).
 const OLD: [SignatureScheme; 3] =
     [SignatureScheme::RSA_PKCS1_SHA256, SignatureScheme::RSA_PKCS1_SHA384, SignatureScheme::RSA_PKCS1_SHA512];
 
@@ -24,9 +24,10 @@ pub(crate) struct CertificatePreference {
 }
 
 impl CertificatePreference {
-    /// Returns the certificate for a client, from `all` in the server's order of preference: a certificate that is
-    /// usable with TLS 1.2 before others, then by the preference of client or server. `None` if no certificate is
-    /// usable with the client's signature schemes and a common cipher suite.
+    /// Returns the certificate for a client, from `all`, which are in the server's order of preference. Certificates
+    /// that the client can use with TLS 1.2 come first, because the version is not negotiated yet; then the client's
+    /// preference decides if `is_clients` is true, and the order of `all` otherwise. `None` if no certificate is usable
+    /// with the client's signature schemes and a common cipher suite.
     pub(crate) fn choose(
         &self,
         hello: &ClientHello<'_>,
@@ -63,8 +64,10 @@ impl CertificatePreference {
             .any(|suite| matches!(suite, SupportedCipherSuite::Tls12(suite) if suite.sign.iter().any(signs)))
     }
 
-    /// Returns the position of the first usable signature scheme (TLS 1.3) or cipher suite (TLS 1.2) in the client's
-    /// order; `usize::MAX` if none is usable.
+    /// Returns a certificate's rank in the client's order of preference; the lowest is preferred. If client and server
+    /// have a TLS 1.3 suite in common, the rank is the position of the client's first TLS 1.3 signature scheme for the
+    /// certificate's key; otherwise, that of the client's first common cipher suite for the key. `usize::MAX` if there
+    /// is none.
     fn rank(&self, hello: &ClientHello<'_>, certified: &CertifiedKey) -> usize {
         let signs = |schemes: &[SignatureScheme]| certified.key.choose_scheme(schemes).is_some();
         let rank = if self.shared(hello).any(|suite| suite.tls13().is_some()) {

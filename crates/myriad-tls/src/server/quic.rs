@@ -6,10 +6,11 @@ use rustls::ServerConfig;
 
 use crate::certificates::files::{TlsFileReader, display_name, file_error};
 
-/// Limit of early data that enables it in QUIC; the only permitted value besides 0 (RFC 9001 section 4.6.1).
+/// Value of `max_early_data_size` that enables early data in QUIC; the only permitted value besides 0 (RFC 9001 section
+/// 4.6.1).
 const UNLIMITED: u32 = u32::MAX;
 
-/// Converts the TLS settings of a server for HTTP/3. `early_data` allows requests in early data (0-RTT).
+/// Returns a copy of a server's TLS settings for HTTP/3. `early_data` allows requests in early data (0-RTT).
 pub fn quic_config(config: &ServerConfig, early_data: bool) -> ServerConfig {
     let mut own = config.clone();
     own.alpn_protocols = vec![b"h3".to_vec()];

@@ -9,12 +9,12 @@ use crate::acme_client::coordination::{PublishError, SharedChallenge};
 use crate::acme_client::wait_times::TAKE_OVER_AFTER_S;
 use crate::testing::TestCertificate;
 
-/// Coordinator that gives the turns of a script, and records the requests.
+/// Coordinator that returns the results in `turns`, in order, and records the requests.
 #[derive(Default)]
 struct ScriptedCoordinator {
     turns: Mutex<VecDeque<OrderTurn>>,
     requests: Mutex<Vec<OrderRequest>>,
-    /// Key of the account on which the nodes agree, and the proposals.
+    /// Account key on which the nodes agree: the first proposal.
     account: Mutex<Option<Zeroizing<Vec<u8>>>>,
     proposals: Mutex<Vec<Vec<u8>>>,
 }
@@ -51,10 +51,10 @@ impl OrderLease for ScriptedLease {
     fn fail(self: Box<Self>, _: Duration) {}
 }
 
-/// Result of a request for the right to order.
+/// Result of [`AgentThread::turn`], without its contents.
 #[derive(Debug, PartialEq, Eq)]
 enum Turn {
-    /// Without a lease.
+    /// The agent orders the certificate without a lease.
     Alone,
     Granted,
     Postponed,
@@ -96,7 +96,7 @@ impl Bench {
         Self { thread, slot, callbacks, script, lines }
     }
 
-    /// Requests the right to order at a time; the coordinator returns `turn`.
+    /// Requests the right to order the certificate at `now_s`; the coordinator returns `turn`.
     fn turn(&self, now_s: u64, turn: OrderTurn) -> Turn {
         self.script.turns.lock().push_back(turn);
         match self.thread.turn(&self.slot, &self.callbacks, now_s) {
@@ -106,7 +106,7 @@ impl Bench {
         }
     }
 
-    /// Returns the time of the next order.
+    /// Returns the time of the next order in seconds since the Unix epoch.
     fn order_at_s(&self) -> u64 {
         self.thread.shared.with_entry(&self.slot, |entry| entry.order_at_s).expect("an entry")
     }

@@ -28,7 +28,7 @@ fn served(at: SocketAddr, answer: impl Fn(TcpStream) + Send + Sync + 'static) ->
     address
 }
 
-/// Starts a server that sends this response, or leaves its clients waiting if it is `None`.
+/// Starts a server at `at` that sends this response; with `None`, it never responds. Returns its address.
 fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
     let waiting = std::sync::Mutex::new(Vec::new());
     served(at, move |mut client| match answer {
@@ -37,7 +37,8 @@ fn responder(at: SocketAddr, answer: Option<&'static [u8]>) -> SocketAddr {
     })
 }
 
-/// Sends a request to a server that runs `answer`, with limits of one second and ten bytes. Returns the result.
+/// Starts a server that calls `answer`, and sends a request to it with limits of one second and ten bytes. Returns the
+/// result.
 fn outcome(answer: impl Fn(TcpStream) + Send + Sync + 'static) -> Result<HttpsReply, String> {
     let at = served("127.0.0.1:0".parse().unwrap(), answer);
     let begun = Instant::now();

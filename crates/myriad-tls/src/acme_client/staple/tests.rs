@@ -22,7 +22,8 @@ fn question() -> StapleRequest {
     }
 }
 
-/// Creates a state with one certificate for each of these responder URLs, in this order.
+/// Creates a state with one certificate for each of these responder URLs. Their queries are due at intervals of one
+/// millisecond from `since` on, in this order.
 fn asking(urls: &[&str], since: Instant) -> (UpdaterState, Vec<Arc<OcspStaple>>) {
     let resolve: Resolve = Arc::new(|_| Ok(Vec::new()));
     let entries = (0..).zip(urls).map(|(number, url)| {
@@ -39,7 +40,8 @@ fn asking(urls: &[&str], since: Instant) -> (UpdaterState, Vec<Arc<OcspStaple>>)
     (UpdaterState { entries, silent: HashMap::new(), log: Arc::new(|_, _| {}), stopped: false }, staples)
 }
 
-/// Returns the index of the certificate to query at a time, or the time until the next query.
+/// Returns the index in `staples` of the certificate whose query is due at `now`; `Err` contains the time until the
+/// next query.
 fn asked(state: &UpdaterState, staples: &[Arc<OcspStaple>], now: Instant) -> Result<usize, Duration> {
     match state.next(now) {
         NextQuery::Now(StapleWithResolver { staple, .. }) => {
