@@ -26,7 +26,7 @@ pub struct Administrator {
     pub(super) log: ErrorLog,
     /// True if the values of query arguments in URLs and keys are hidden from the client.
     pub(super) hides_values: bool,
-    /// Node of the cluster; `None` if the configuration has none.
+    /// Access to the cluster of this server, for its status and commands; `None` if the configuration has no cluster.
     pub(super) cluster: Option<Arc<dyn PurgePublisher>>,
     /// Upstream groups with their configuration block (`http` or `stream`), ordered by name.
     pub(crate) groups: Vec<(&'static str, GroupControl)>,

@@ -10,9 +10,9 @@ use crate::protocol::{
 };
 
 impl Administrator {
-    /// Reports the status of the cluster, after removing the node that the request names. The report is
-    /// [`ClusterReport::of_no_cluster`] if this server belongs to none. Returns an error text if its node does not reply,
-    /// or if the node could not be removed.
+    /// Reports the status of the cluster, after removing the node that the request names, if any. The report is
+    /// [`ClusterReport::of_no_cluster`] if this server belongs to no cluster. Returns an error text if the cluster node
+    /// of this server does not reply, or if the named node could not be removed.
     pub(super) fn cluster(&self, request: &ClusterRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let Some(publisher) = &self.cluster else {
             if request.forget.is_some() {
@@ -32,7 +32,7 @@ impl Administrator {
     }
 }
 
-/// Returns the status of a node as a report.
+/// Converts the status of this server's cluster node to a report.
 pub(crate) fn cluster_report(status: PublisherStatus) -> ClusterReport {
     let member = |member: ClusterMember| MemberReport {
         node: member.node,

@@ -182,9 +182,10 @@ fn of_meta(meta: PageView<'_>, report: PageReport) -> PageReport {
     }
 }
 
-/// Describes the ESI fragments of a page of `length` bytes that was stored at `stored_at` (milliseconds), the reason
-/// why known visitors may not read it, if any, and its version if it must be compared (`compared` in `X-Myriad-ESI`).
-/// Returns `None` for a page without data about ESI.
+/// Describes the ESI data of a page: its fragments; the reason, if any, why known visitors (such as logged-in users)
+/// may not get the page; and its version, if the origin must compare it (`compared` in `X-Myriad-ESI`). `length` is the
+/// size of the body in bytes, `stored_at` the time at which the page was stored, in milliseconds. Returns `None` for a
+/// page without ESI data.
 fn esi(meta: PageView<'_>, length: u64, stored_at: u64) -> Option<EsiReport> {
     let cut = PageHoles::decode(meta.cut(), length)?;
     let part = |Hole { at, inline, include }: &Hole| PartReport {

@@ -12,7 +12,8 @@ use super::show::pages_of_url;
 use crate::protocol::{AdminReply, ImageCopyReport, ImageCopyRequest, ReplyEnd, escape_bytes};
 
 impl Administrator {
-    /// Reports the copy of an image, or why there is none, in each zone that has a record of it.
+    /// Reports the WebP copy of the image at the requested URL, or why there is none, for each zone that has a record
+    /// of the image. Reports nothing for an invalid URL.
     pub(super) fn image(&self, request: &ImageCopyRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let Some(PurgeTarget::Url { host, target }) = PurgeTarget::url(request.url.as_bytes()) else {
             return Ok(ReplyEnd::default());
@@ -33,7 +34,8 @@ impl Administrator {
     }
 }
 
-/// Returns what is known about the last version of an image: its copy, or the reason why it has none.
+/// Returns what the zone knows about the last version of an image: its copy, or the reason why it has none; `None` if
+/// it knows neither.
 fn report(zone: &PageZone, image: &PurgeSubject<'_>) -> Option<ImageCopyReport> {
     let copies = pages_of_url(zone, image).into_iter().filter(|found| found.key().starts_with(IMAGE));
     let copy = copies.max_by_key(FoundPage::stored_at);

@@ -29,7 +29,7 @@ struct NamedPurge {
 }
 
 impl NamedPurge {
-    /// Returns the text of an error.
+    /// Returns an error text for the client: the purge and why it failed.
     fn failure(&self, error: &PurgeFailure) -> String {
         format!("{} {}: {error}", self.kind, self.what)
     }
@@ -44,7 +44,7 @@ struct ZoneRun<'a> {
 impl Administrator {
     /// Executes the purges of a request, and reports each. If one of them is invalid, none is executed. All purges take
     /// effect, and are sent to the nodes of the cluster, before the first one is awaited. If one cannot be begun, the
-    /// purges after it are not executed.
+    /// purges after it are not executed, and its error is returned after the reports of those before it.
     pub(super) fn purge(&self, request: &PurgeRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let zones = self.zones_named(request.zone.as_deref())?;
         let mut begun = Vec::with_capacity(request.len());
@@ -76,7 +76,8 @@ impl Administrator {
         failed.map(|()| ReplyEnd::default())
     }
 
-    /// Waits for a purge of all zones, and returns its report.
+    /// Waits until a purge is saved in all its zones and, if the request has `wait`, its pages are counted. Returns the
+    /// report of the purge.
     fn finish_purge(
         &self,
         order: &NamedPurge,

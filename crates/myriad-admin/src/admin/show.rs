@@ -32,7 +32,7 @@ impl Administrator {
     }
 }
 
-/// Returns all variants of a cache key, in memory and on disk.
+/// Returns all pages stored under a cache key (its variants), in memory and on disk.
 fn pages_of_key(zone: &PageZone, key: &[u8]) -> Vec<FoundPage> {
     let key = KeyRef::new(key);
     let in_memory = zone.zone.peek(key).into_iter().map(FoundPage::Memory);

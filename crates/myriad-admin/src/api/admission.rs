@@ -15,8 +15,8 @@ use myriad_exchange::exchange::{ContentResponse, PhaseStep, Request};
 /// time, over all workers. Further ones are rejected with 503. Live events, pages with bodies and unfinished writes
 /// have separate limits.
 const MAX_INSPECTIONS: usize = 4;
-/// Maximum number of concurrent requests for pages with their bodies. They have separate permits, because visitors
-/// cause them, and must not delay purges.
+/// Maximum number of concurrent API requests for a page with its body (`cache/page` with `body=on`). Visitors cause
+/// these requests, so they have separate permits and do not delay purges.
 const MAX_PAGE_BODIES: usize = 2;
 
 /// Access rights of a client that an administrative page (`api`, `dashboard`, `metrics`) admits.
@@ -49,8 +49,8 @@ pub(crate) fn admit(request: &Request, directive: &str, scope: &ApiScope) -> Res
 }
 
 /// Admits clients by `allow`, `deny`, a password or `auth_request` of the location. Without such rules, only clients on
-/// a Unix socket, on loopback or on an address of this server are admitted, for requests not forwarded by a proxy.
-/// Unless every admitted client has sent a password or passed `auth_request` (not with `satisfy any` and address
+/// a Unix socket, on loopback or with the address that they connected to are admitted, for requests not forwarded by a
+/// proxy. Unless every admitted client has sent a password or passed `auth_request` (not with `satisfy any` and address
 /// rules), the request must name a host of the server, `localhost`, a loopback address or the local address of the
 /// connection, if it has a `Host`. Returns the response for a rejected client as error.
 #[expect(clippy::result_large_err, reason = "the error is the response to the client")]

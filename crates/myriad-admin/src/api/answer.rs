@@ -94,7 +94,7 @@ impl ApiRejection {
     }
 }
 
-/// Logs and returns the rejection of a request whose host is not a name of this server.
+/// Logs and returns the rejection of a request whose host is neither a name nor an address of this server.
 pub(crate) fn unknown_host(request: &Request, directive: &str) -> ApiRejection {
     request.log(
         LogLevel::Error,

@@ -267,8 +267,8 @@ fn may_write(request: &Request, rules: &ApiHandler, admitted: &ClientRights) -> 
 
 /// Checks whether a client may change data. It must be authenticated by a secret, a password or `auth_request`, because
 /// several clients may share an address. Without access rules in the location, only clients on loopback or a Unix
-/// socket are permitted. The host must be a name of this server, and the request must not originate from a page of
-/// another site. Otherwise returns the rejection for the client.
+/// socket are permitted. The host must be a name or address of this server, and the request must not originate from a
+/// page of another site. Otherwise returns the rejection for the client.
 fn may_change(request: &Request, admitted: &ClientRights) -> Result<(), ApiRejection> {
     let peer = request.received.connection.peer.ip().map(|ip| ip.to_canonical());
     // Without this check, a server in a container would accept changes from all clients of the container network.

@@ -42,8 +42,8 @@ impl ApiScope {
             && bool::from(Sha256::digest(secret.trim_ascii())[..].ct_eq(&hash))
     }
 
-    /// Restricts a request to the permitted cache zone. Returns an error text for the client if the request is for
-    /// something else.
+    /// Restricts a request to the permitted cache zone. Returns an error text for the client if the request names
+    /// another zone or concerns more than a cache zone.
     pub(super) fn restrict_to_zone(&self, asked: &mut Asked) -> Result<(), String> {
         let Some(own) = &self.zone else { return Ok(()) };
         let zone = match asked {

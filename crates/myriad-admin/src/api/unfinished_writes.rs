@@ -17,8 +17,8 @@ use super::admission::{RequestCount, RequestPermit};
 use super::answer::{ApiRejection, json_answer};
 use super::arguments::Arguments;
 
-/// Maximum number of these requests at the same time in one location, over all workers. Each occupies a connection, and
-/// each site of a server has a location.
+/// Maximum number of concurrent requests `POST …/writes` in one location, over all workers. Each occupies a connection,
+/// and each site of a server has a location.
 const MAX_WRITERS: usize = 64;
 
 /// Parses the query arguments, and counts the request. Returns the tag of the pages to invalidate (`tag`) and the
@@ -39,9 +39,9 @@ pub(super) fn admit_writer(
     Ok((tag, permit))
 }
 
-/// Waits until the body is complete, and returns the response as error. Returns a purge if the body does not arrive in
-/// full: the connection is closed, `client_body_timeout` expires, or the request is invalid. A body with data is an
-/// error, too.
+/// Waits for the body of the request. If it is complete, returns the response as error; it must be empty, otherwise the
+/// response has status 400. If it does not arrive in full (the connection is closed, `client_body_timeout` expires, or
+/// the request is invalid), returns the purge to execute, which invalidates the pages with `tag`.
 pub(super) async fn wait(exchange: &mut Exchange, tag: String) -> Result<AdminRequest, PhaseStep> {
     exchange.request.upload.body.send_continue();
     let mut body = std::mem::replace(&mut exchange.request.upload.body, RequestBody::empty());

@@ -7,7 +7,8 @@ use super::text::MetricsPage;
 /// States of nodes, as in the status of the cluster.
 const STATES: [&str; 3] = ["active", "silent", "left"];
 
-/// Appends the metrics of the cluster to which the server belongs; nothing without a cluster.
+/// Appends the metrics of the cluster to which the server belongs; nothing without a cluster, or before the status of
+/// its node is known.
 pub(super) fn write(runtime: &Runtime, page: &mut MetricsPage) {
     let publisher = runtime.cluster.lock().clone();
     let Some(status) = publisher.and_then(|publisher| publisher.last_status()) else { return };

@@ -6,7 +6,7 @@ use myriad_store::page::LeakFinding;
 
 use crate::admin::{Administrator, ReplyResult, ReplySink};
 
-/// Value of `forgive` for all pages.
+/// Value of the argument `forgive` that discards the findings of all pages.
 const ALL: &str = "all";
 
 impl Administrator {

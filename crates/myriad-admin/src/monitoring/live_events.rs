@@ -6,7 +6,7 @@ use crate::protocol::{AdminReply, ReplyEnd};
 use crate::admin::{Administrator, ReplyResult, ReplySink, block_on};
 use myriad_exchange::observation::RecentEventKind;
 
-/// Parses the JSON of a purge or finding; `None` if it is invalid.
+/// Parses the JSON of a live event about a purge or a finding of the leak guard; `None` if it is invalid.
 pub(super) fn parse_recent_event(kind: RecentEventKind, json: &[u8]) -> Option<AdminReply> {
     Some(match kind {
         RecentEventKind::Purge | RecentEventKind::AnonymousPurge => {
@@ -17,9 +17,10 @@ pub(super) fn parse_recent_event(kind: RecentEventKind, json: &[u8]) -> Option<A
 }
 
 impl Administrator {
-    /// Sends ticks, each preceded by the purges and findings since the last one, until the requested number of ticks
-    /// has been sent (0 for no limit), the client stops reading, or the configuration is reloaded. Returns an error
-    /// text if too many clients read live events, or there are none.
+    /// Sends ticks (live events with counts), each preceded by the purges and findings of the leak guard since the
+    /// previous tick, until the requested number of ticks has been sent (0 for no limit), the client stops reading, or
+    /// the configuration is reloaded. Returns an error text if too many clients read live events, or if this server has
+    /// no live events.
     pub(crate) fn live(&self, request: &LiveRequest, tell: &mut ReplySink<'_>) -> ReplyResult {
         let mut reader = self.sight()?.live.read().map_err(|why| why.to_string())?;
         let mut ticks = 0;

@@ -22,9 +22,10 @@ use crate::admin::{Administrator, zone_report};
 /// Maximum number of upstream servers in a tick (the live event of each second).
 const MOST_ORIGINS: usize = 200;
 /// Interval since the last tick (live event), in milliseconds, above which a tick does not include the purges and
-/// findings in between.
+/// findings of the leak guard in between.
 const MAX_EVENT_GAP_MS: u64 = 3_000;
-/// Maximum number of purges, and of findings, that are retained for slow readers of live events.
+/// Maximum number of events of each kind (purges, anonymous purges, findings of the leak guard) that are retained for
+/// slow readers of live events.
 const MAX_RECENT: usize = 100;
 
 /// State of the observer thread, which publishes live events and records the history. No request waits for this thread.
@@ -34,15 +35,15 @@ pub struct SightObserver {
     last: CountsSnapshot,
     recorder: Recorder,
     rounds: ZoneScans,
-    /// Numbers of purges and of changes of findings that have already been published, by zone name.
+    /// Numbers of purges and of changes of leak guard findings that have already been published, by zone name.
     published: HashMap<String, PublishedOfZone>,
-    /// Last purges and findings, oldest first.
+    /// Last purges and findings of the leak guard, oldest first.
     recent: VecDeque<RecentEvent>,
     /// Number of the last event in `recent`.
     numbered: u64,
 }
 
-/// Number of purges and of changes of findings that have already been published.
+/// Number of purges and of changes of leak guard findings of a zone that have already been published.
 #[derive(Default)]
 struct PublishedOfZone {
     purges: u64,
@@ -167,8 +168,8 @@ impl SightObserver {
         }
     }
 
-    /// Adds new purges, and new and changed findings, to `recent`; removes the oldest beyond [`MAX_RECENT`] of each
-    /// kind.
+    /// Adds new purges, and new and changed findings of the leak guard, to `recent`; removes the oldest beyond
+    /// [`MAX_RECENT`] of each kind.
     fn take_events(&mut self, runtime: &Runtime) {
         self.published.retain(|name, _| runtime.zones.keys().any(|zone| **zone == **name));
         let mut news = Vec::new();

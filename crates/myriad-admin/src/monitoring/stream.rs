@@ -72,7 +72,8 @@ impl Body for EventStream {
     }
 }
 
-/// Formats the purges and findings, then the tick, as events. JSON contains no line feeds.
+/// Formats live events for the event stream: the purges and findings of the leak guard, then the tick. Their JSON
+/// contains no line feeds, so that each needs only one `data` line.
 fn formatted(event: &LiveEvents, hides_values: bool) -> Bytes {
     let mut out = Vec::with_capacity(event.tick.json.len() + 64);
     for recent in &event.recent {

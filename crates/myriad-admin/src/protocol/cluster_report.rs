@@ -27,8 +27,8 @@ pub struct ClusterReport {
     pub partition: Option<String>,
     /// Valkey or Redis to which this node is or was connected; `None` before the first connection.
     pub server: Option<ServerReport>,
-    /// Number of the newest record of the log up to which all purges are in effect and durable on this node; `None`
-    /// before the first.
+    /// Number of the newest record of the cluster's purge log up to which all purges are in effect and durable on this
+    /// node; `None` before the first.
     pub position: Option<String>,
     /// True if this node has read the list of the cluster's nodes since its start; false if `members` may lack nodes.
     pub nodes_known: bool,
@@ -47,8 +47,8 @@ pub struct ClusterReport {
     /// Automatic certificates: `shared` with the other nodes, `local` (no connection to Valkey: this node orders them for
     /// itself if necessary), or `off` if no certificate is shared.
     pub certificates: String,
-    /// Limits of requests and connections: `shared` with the other nodes, `local` (no connection to Valkey: this node
-    /// limits alone), or `off` if no zone is shared.
+    /// Limits of requests and connections: `shared` with the other nodes, `local` (no connection to Valkey, or commands
+    /// fail: this node limits alone), or `off` if no zone is shared.
     pub limits: String,
     /// Counters since the start of the process, by name; a reload does not reset them.
     pub counters: BTreeMap<String, u64>,
@@ -70,17 +70,17 @@ impl ClusterReport {
     }
 }
 
-/// Valkey or Redis, as a node of the cluster sees it.
+/// Valkey or Redis server of the cluster, as a node of the cluster sees it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ServerReport {
-    /// Address.
+    /// URL of the server.
     pub url: String,
     /// `maxmemory` in bytes, 0 for no limit; `None` if the server does not permit `INFO`.
     pub maxmemory: Option<u64>,
     /// `maxmemory-policy`; `None` if the server does not permit `INFO`.
     pub maxmemory_policy: Option<String>,
-    /// Effect of these settings that should be prevented, with the remedy; `None` if there is none.
+    /// Undesirable effect of `maxmemory` and `maxmemory_policy`, with the remedy; `None` if there is none.
     pub warning: Option<String>,
 }
 
@@ -96,13 +96,14 @@ pub struct MemberReport {
     pub software: String,
     /// State of the node: `active`, `silent` (no report for ten seconds) or `left` (stopped).
     pub state: String,
-    /// Number of the newest record of the log up to which the node has executed all purges; `None` if it is not known.
+    /// Number of the newest record of the cluster's purge log up to which the node has executed all purges; `None` if
+    /// it is not known.
     pub position: Option<String>,
     /// Time since the node's last report, in milliseconds.
     pub seen_ms_ago: u64,
 }
 
-/// Purge of this node that some nodes have not confirmed.
+/// Purge of this node that some nodes have not confirmed, or that this node has not saved yet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct UnconfirmedPurgeReport {
@@ -119,6 +120,6 @@ pub struct UnconfirmedPurgeReport {
     pub age_ms: u64,
     /// Number of the purge's record in the cluster's log; `None` if it is not in the log.
     pub record: Option<String>,
-    /// Names of the nodes that have not confirmed the purge.
+    /// Names of the other nodes that have not confirmed the purge; empty if only this node has not saved it yet.
     pub missing: Vec<String>,
 }

@@ -38,7 +38,7 @@ pub struct BegunStages {
     pub refusing: u64,
 }
 
-/// Use of the memory of the process, such as a cache zone or the connections, with its size and limits.
+/// Part of the memory of the process, such as a cache zone or the client connections, with its size and limits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MemoryPart {

@@ -19,7 +19,7 @@ pub enum AdminReply {
     Memory(Box<ProcessMemoryReport>),
     /// Stored page.
     Page(Box<PageReport>),
-    /// Copy of an image.
+    /// WebP copy of an image, or the reason why there is none.
     Image(Box<ImageCopyReport>),
     /// Result of a purge.
     Purge(Box<PurgeReport>),

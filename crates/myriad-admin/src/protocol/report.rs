@@ -214,7 +214,8 @@ pub struct PageReport {
 pub struct OptimizedReport {
     /// Size of the uncompressed form, in bytes; `None` if the page has no optimized form.
     pub bytes: Option<u64>,
-    /// True if a file of the form has changed since: the original is sent until a request causes a new form.
+    /// True if a style sheet, script or image that the form uses has changed since: the original page is sent until a
+    /// request causes a new form.
     pub is_outdated: bool,
     /// Paths of the style sheets and scripts that the optimizer made for the page.
     pub bundles: Vec<String>,
@@ -236,10 +237,10 @@ pub struct ImageCopyReport {
     pub original_bytes: u64,
     /// Length of the copy in bytes; `None` if there is none.
     pub copy_bytes: Option<u64>,
-    /// Reason why there is no copy.
+    /// Reason why there is no copy; `None` if there is one.
     pub reason: Option<String>,
-    /// Milliseconds after which a request may cause another attempt; `None` if this version of the image will not have a
-    /// copy.
+    /// Milliseconds after which a request may cause another attempt; `None` if there is a copy, or if this version of
+    /// the image will not have one.
     pub retry_after_ms: Option<u64>,
 }
 
@@ -317,7 +318,7 @@ impl PageReport {
         self.now_ms < self.fresh_until_ms
     }
 
-    /// Returns the total size of the body in all its codings, in bytes.
+    /// Returns the total size of the uncompressed body and its compressed versions, in bytes.
     pub fn all_bytes(&self) -> u64 {
         self.bytes + self.encodings.iter().map(|encoding| encoding.bytes).sum::<u64>()
     }
@@ -353,7 +354,7 @@ pub struct PurgeReport {
     pub cluster: Option<ReceiptsReport>,
 }
 
-/// Receipts of the nodes of a cluster for a purge.
+/// Confirmations (receipts) of a purge by the nodes of a cluster.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReceiptsReport {

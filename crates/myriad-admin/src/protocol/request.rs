@@ -29,7 +29,7 @@ pub enum AdminRequest {
     Pages(PagesRequest),
     /// Details of a page.
     Page(PageRequest),
-    /// Copy of an image that is a file of this server.
+    /// WebP copy of an image that is a file of this server.
     Image(ImageCopyRequest),
     /// Purge of pages.
     Purge(PurgeRequest),

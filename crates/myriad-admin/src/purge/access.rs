@@ -17,11 +17,12 @@ const MOST_LINES: u32 = 5;
 /// Reason why a request may not purge.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum PurgeDenied {
-    /// The address of the client is not permitted, or a proxy has forwarded the request.
+    /// The client's address is not permitted, or, without `from`, a proxy has forwarded the request.
     NotAllowed(AdminDenied),
     /// A browser sent the request on behalf of a page of another site.
     ForeignPage,
-    /// The requested host is not a name of this server. Any page can make a browser send such a request.
+    /// The host of a GET or HEAD request is neither a name nor an address of this server. Any page of another site can
+    /// make a browser send such a request.
     UnknownHost,
 }
 
@@ -37,20 +38,21 @@ impl fmt::Display for PurgeDenied {
     }
 }
 
-/// Pages that a purge request can affect.
+/// Pages that a purge by GET or HEAD can affect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum PurgeReach {
-    /// Only a URL of the requested host. Such a request is permitted for any host: a foreign name that resolves to this
-    /// server has no pages here.
+    /// Only a URL of the requested host. The host need not be a name of this server: a foreign name that resolves to
+    /// this server has no pages here.
     OwnUrl,
     /// Any page.
     Any,
 }
 
 /// Checks whether the request may purge; returns the reason if it may not. `from` are the permitted networks; `None`
-/// for Unix sockets, loopback and the addresses of this server, without a proxy. The request must not originate from a
-/// page of another site; without `from`, a GET or HEAD must also have no `Referer` of another host and, if it can purge
-/// more than a URL of its host, name a host of this server.
+/// permits Unix sockets, loopback and the address that the client connected to, unless a proxy forwarded the request.
+/// The request must not originate from a page of another site. Without `from`, a GET or HEAD must also have no
+/// `Referer` of another host and, if it can purge more than a URL of its host, its host must be a name or address of
+/// this server.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,

@@ -12,17 +12,17 @@ use myriad_exchange::exchange::PhaseStep;
 use myriad_exchange::exchange::Request;
 use myriad_store::page::PurgeReceipts;
 
-/// Format of the response to a purge, which depends on the server that the purging plugin supports. The status for "no
-/// page was found" applies only to the purge of a URL or a key.
+/// Format of the response to a purge: that of the cache server which the client, such as a WordPress plugin, expects.
+/// The status for "no page was found" applies only to the purge of a URL or a key.
 #[derive(Clone, Copy)]
 pub(crate) enum PurgeAnswerFormat {
-    /// As nginx's purge module for a location that purges: 404 if no page was found.
+    /// Response of nginx's purge module in a location that purges; status 404 if no page was found.
     Location,
-    /// As nginx's purge module for a purge by method: 412 if no page was found.
+    /// Response of nginx's purge module to a purge method; status 412 if no page was found.
     Method,
-    /// As Varnish: 404 if no page was found.
+    /// Response of Varnish; status 404 if no page was found.
     Plugin,
-    /// As NGINX Plus: 204, or 404 if no page was found.
+    /// Response of NGINX Plus: status 204, or 404 if no page was found.
     Plus,
 }
 
@@ -38,9 +38,10 @@ impl PurgeAnswerFormat {
     }
 }
 
-/// Returns the response to an executed purge; `kind` and `key` are its kind and its text, such as the cache key.
-/// `receipts` are those of the cluster's nodes, for the field `Cache-Purge-Cluster`. The response is an error if no
-/// page had the URL or key; but not in a cluster, because another node may have had the page.
+/// Returns the response to an executed purge. `kind` is the kind of the purge, such as `url`; `key` is the text that
+/// the response shows, such as the cache key. `receipts` are the confirmations of the other nodes of the cluster, which
+/// are sent in the field `Cache-Purge-Cluster`; `None` outside of a cluster. Outside of a cluster, a purge of a URL or
+/// key that found no page gets an error status; in a cluster, another node may have had the page.
 pub(crate) fn purge_answer(
     form: PurgeAnswerFormat,
     style: PurgeStyle,
@@ -82,7 +83,7 @@ pub(crate) fn invalid_purge(why: &str) -> PhaseStep {
     PhaseStep::Answer(text(400, &format!("{why}\n")))
 }
 
-/// Returns the response to a purge that is only explained, not executed: status 200 without a body.
+/// Returns the response to a purge request that is explained to a user and not executed: status 200 without a body.
 pub(crate) fn explained_purge() -> PhaseStep {
     PhaseStep::Answer(ContentResponse::new(200, ResponseBody::None))
 }

@@ -6,7 +6,8 @@ use myriad_script::Predicates;
 use super::settings::{PurgeCondition, PurgeSettings};
 use myriad_exchange::runtime::{PurgeRules, PurgeWhen, SettingsCompiler};
 
-/// Returns the purge rules of a level; `None` if its requests cannot purge.
+/// Compiles the purge rules of a configuration level; `None` if `*_cache_purge` defines no method and no condition
+/// there.
 pub fn rules(compile: &mut dyn SettingsCompiler, settings: &Settings) -> Option<Box<PurgeRules>> {
     let purge = settings.feature::<PurgeSettings>();
     let when = match &purge.when {

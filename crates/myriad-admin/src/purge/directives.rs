@@ -43,7 +43,7 @@ pub(super) static OF_ORIGINS: &[FamilyRow] = &[
 
 /// Parses `*_cache_purge`. With `ZONE KEY` or `ZONE url TARGET`, every request to the location purges. With `off`, no
 /// request purges. With `on` or a method, each optionally with `purge_all` and `from`, requests with that method purge.
-/// With other texts, a request purges if one of them is true (NGINX Plus).
+/// With other texts, a request purges if one of them evaluates to neither an empty text nor `0` (NGINX Plus).
 fn cache_purge(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterResult {
     let first = args.bytes(0).to_vec();
     if first == b"off" && args.len() == 1 {
@@ -80,8 +80,8 @@ fn response_type(settings: &mut Settings, args: &mut Arguments<'_>) -> SetterRes
     Ok(())
 }
 
-/// Returns the methods of purge requests; `None` if the first argument is neither `on` nor a method that is followed by
-/// nothing, `purge_all` or `from`. `on` means `PURGE`, and `BAN`, which some plugins send.
+/// Returns the methods of purge requests: for `on`, `PURGE` and `BAN`, which some plugins send; otherwise the first
+/// argument, if it is in upper case and followed by nothing, `purge_all` or `from`. Returns `None` for other arguments.
 fn methods(args: &Arguments<'_>, first: &[u8]) -> Option<Vec<String>> {
     if first == b"on" {
         return Some(vec!["PURGE".to_owned(), "BAN".to_owned()]);

@@ -11,10 +11,10 @@ use myriad_exchange::exchange::Request;
 use myriad_http::uri::after_scheme;
 
 /// Returns whether a browser sent the request on behalf of a page of another site. Either the request's headers show
-/// this (`Sec-Fetch-Site`, `Origin`), or it has one of them and its host is not a name of this server, as with a
-/// foreign name that resolves to this machine (DNS rebinding). Programs, such as an application that purges, send no
-/// such headers. With `behind_proxy`, only the host of `Origin` is compared, because the client may have used another
-/// scheme and port with the proxy.
+/// this (`Sec-Fetch-Site`, `Origin`), or it has one of them and its host is neither a name nor an address of this
+/// server, as with a foreign name that resolves to this machine (DNS rebinding). Programs, such as an application that
+/// purges, send no such headers. With `behind_proxy`, an `Origin` with the requested host is accepted whatever its
+/// scheme and port, because the client may have used others with the proxy.
 pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     let fields = request.received.head.fields();
     let is_foreign =
@@ -35,8 +35,8 @@ pub fn is_foreign_page(request: &Request, behind_proxy: bool) -> bool {
     !origins.all(is_own) || !own_host::is_known(request)
 }
 
-/// Returns whether the request has a `Referer` that is invalid or has another host. Browsers without `Sec-Fetch-Site`
-/// send `Referer`, unless the page disables it.
+/// Returns whether the request has a `Referer` that is invalid or has a host other than the requested one. Browsers
+/// without `Sec-Fetch-Site` send `Referer`, unless the page disables it.
 pub fn has_foreign_referer(request: &Request) -> bool {
     let mut pages = request.received.head.fields().get_all(b"referer");
     pages.any(|page| host_of(page).is_none_or(|host| *host != *request.route.host))

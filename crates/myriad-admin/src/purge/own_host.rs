@@ -8,8 +8,8 @@ use myriad_script::Frame;
 
 use myriad_exchange::exchange::Request;
 
-/// Returns whether the requested host is `localhost`, a loopback address, the connection's local address, or a name of
-/// the server. A request without `Host` does not come from a browser and is accepted.
+/// Returns whether the requested host is `localhost`, a loopback address, the local address of the connection, or a
+/// name of the server that handles the request. A request without `Host` does not come from a browser and is accepted.
 pub fn is_known(request: &Request) -> bool {
     let host = request.route.host.as_slice();
     if host.is_empty() || host == b"localhost" || is_one_of_the_server(request, host) {

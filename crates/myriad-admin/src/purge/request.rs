@@ -22,14 +22,14 @@ use myriad_exchange::runtime::{CachePlace, PurgeRules, PurgeWhen};
 use myriad_store::page::key;
 use myriad_store::page::{PageZone, PurgeSource};
 
-/// Purge that has been permitted but not executed.
+/// Purge that an HTTP request describes, before its execution.
 pub struct RequestedPurge {
     zones: Vec<Arc<PageZone>>,
     commands: Vec<PurgeCommand>,
     /// Cache keys whose pages are purged in addition to those of `commands`.
     keys: Vec<Vec<u8>>,
     form: PurgeAnswerFormat,
-    /// Text of the response; if empty, the description of the purge commands.
+    /// Text that the response shows as the key of the purge; if empty, the description of `commands`.
     shown: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ fn has_listed_method(request: &Request, methods: &[Box<[u8]>]) -> bool {
     methods.iter().any(|method| request.received.head.method_bytes() == &**method)
 }
 
-/// Returns whether the request's method is a purge method of its server.
+/// Returns whether the request's method is one by which any location of its server purges.
 fn is_purge(request: &Request) -> bool {
     request
         .site
@@ -64,9 +64,9 @@ fn requested_purge(request: &Request) -> PurgeRequestResult {
     parse_purge(request.sent_uri().unwrap_or(b"/"), &request.route.host, request.received.head.fields())
 }
 
-/// Returns the purge that the request describes; `None` if it is not a purge or only for a single URL. A purge of
-/// several URLs is not routed to a location, because location rules against paths that start with a dot would reject
-/// `PURGE /.*`.
+/// Returns the purge that a request with a purge method describes, or why it is invalid; `None` for other methods, and
+/// for the purge of a single URL. A purge of several URLs is not routed to a location, because location rules against
+/// paths that start with a dot would reject `PURGE /.*`.
 pub fn multiple_purge(request: &Request) -> Option<PurgeRequestResult> {
     let is_url = |wanted: &PurgeRequestResult| {
         matches!(wanted, Ok(PurgeCommand { what: PurgeTarget::Url { .. }, .. }))
@@ -89,8 +89,8 @@ impl MethodHandler for ServerPurges {
     }
 }
 
-/// Executes a purge in all zones of the server in which the client may purge. Returns 403 if there are none, and 400
-/// for an invalid purge.
+/// Executes a purge in all cache zones of the server that the request's method purges and in which the client may
+/// purge. Returns 403 if there are none, and 400 for an invalid purge.
 pub fn purge_server_zones(exchange: &mut Exchange, wanted: PurgeRequestResult) -> PhaseStep {
     let site = std::rc::Rc::clone(&exchange.request.site);
     let request = &exchange.request;
@@ -174,9 +174,9 @@ impl Handler for PurgePlace {
     }
 }
 
-/// Purges the cache key or URL of a location, and responds whether a page was found. All variants and encodings are
-/// purged, and pages that are being fetched at this moment are not stored. Returns status 403 if the client may not
-/// purge, and 500 if the key or URL cannot be evaluated.
+/// Executes the purge of a location with `*_cache_purge ZONE ...`, and responds whether a page was found. All variants
+/// and encodings are purged, and pages that are being fetched at this moment are not stored. Returns status 403 if the
+/// client may not purge, 400 if the purge is invalid, and 500 if the key or URL cannot be evaluated.
 fn begin(exchange: &mut Exchange, rules: &PurgePlace) -> PhaseStep {
     let request = &exchange.request;
     // `allow` and `deny` of the location have already been evaluated.
@@ -242,8 +242,8 @@ fn purge_location(exchange: &mut Exchange, rules: &PurgePlace) -> Result<PhaseSt
     ))
 }
 
-/// Returns the cache keys of a page that is purged by its key: without the field `Host`, and with it if it differs from
-/// `$host`, for example by a port.
+/// Returns the cache keys under which pages for `key` may be stored: `key`, and, if the field `Host` differs from
+/// `$host` (for example by a port), `key` with that field appended.
 fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     let mut key_with_port = key.clone();
     page_key::append_host(request, &mut key_with_port);
@@ -254,7 +254,8 @@ fn both_keys(request: &Request, key: Vec<u8>) -> Vec<Box<[u8]>> {
     keys
 }
 
-/// Executes a purge; if the request is only explained, describes it.
+/// Executes a purge. If the request is only explained to a user, reports the purge to the explanation and does not
+/// execute it.
 fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let Some(sink) = &exchange.request.received.sink else {
         return PhaseStep::wait(async move |exchange| execute_purge(exchange, ordered).await);
@@ -267,8 +268,7 @@ fn execute_or_explain(exchange: &mut Exchange, ordered: RequestedPurge) -> Phase
     answer::explained_purge()
 }
 
-/// Executes the purge in all cache zones that it names, waits for the receipts of their clusters, and returns the
-/// response.
+/// Executes the purge in all its cache zones, waits for the receipts of their clusters, and returns the response.
 async fn execute_purge(exchange: &mut Exchange, ordered: RequestedPurge) -> PhaseStep {
     let RequestedPurge { zones, commands, keys, form, mut shown } = ordered;
     let begun = purge::begin(&zones, &commands, &keys, PurgeSource::Request);

@@ -23,7 +23,7 @@ use super::zone_purge::{PurgeEffect, ZonePurge};
 /// Maximum length of the description of a purge in the log, in bytes, without the `...` after a truncated one.
 const LONGEST_NAME: usize = 500;
 
-/// Number of stored pages that one batch checks against pattern purges.
+/// Maximum number of stored pages that one batch checks against pattern purges.
 const TEND_BATCH: usize = 1024;
 /// Maximum number of batches that one call of [`advance_purges`] checks.
 const TEND_BATCHES: usize = 64;
@@ -44,7 +44,7 @@ pub enum PurgeResult {
 }
 
 impl PurgeResult {
-    /// Returns the result of a purge that has covered this number of pages.
+    /// Converts the page count of a purge; pages that are counted later mean [`Self::Accepted`].
     fn of(count: PurgeCount) -> Self {
         match count {
             PurgeCount::Exact(count) => Self::Done(count),
@@ -67,7 +67,7 @@ impl PurgeResult {
 /// Reason why a purge failed.
 #[derive(Debug)]
 pub enum PurgeFailure {
-    /// The pattern is invalid, for this reason.
+    /// The pattern of the purge is invalid; contains the reason.
     Pattern(String),
     /// No zone has this name.
     NoZone(String),
@@ -148,14 +148,16 @@ impl CompletedPurge {
 #[must_use = "the purge survives a crash of this node once `finish` has returned"]
 pub struct BegunPurge {
     saving: PurgeFuture,
-    /// Receipts of the nodes of the cluster; `None` if the zone does not belong to one.
+    /// Receipts of the other nodes of the zone's cluster; `None` if the zone does not belong to one.
     receipts: Option<ReceiptsFuture>,
 }
 
 impl BegunPurge {
-    /// Waits until the purge survives a crash of this node. The purge log of the zone then contains it.
+    /// Waits until the purge survives a crash of this node. The purge log of the zone then contains it, unless an
+    /// anonymous client caused it and it affected no page.
     ///
     /// # Errors
+    ///
     /// Returns an error if the purge could not be saved. It is in effect nevertheless.
     pub async fn finish(self) -> Result<AppliedPurge, PurgeFailure> {
         let logged = self.saving.await?;
@@ -167,8 +169,9 @@ impl BegunPurge {
     }
 }
 
-/// Begins a purge in one zone: it is in effect when this returns, and the zone's cluster has received it. Nothing is
-/// awaited in between, so that a client that disconnects cannot cause a purge on only one node.
+/// Begins a purge in one zone: when this returns, it is in effect and handed over for sending to the other nodes of the
+/// zone's cluster. Nothing is awaited in between, so that a client that disconnects cannot cause a purge on only one
+/// node.
 fn begin_published(zone: &PageZone, purge: &ZonePurge, by: PurgeSource) -> Result<BegunPurge, PurgeFailure> {
     let (name, publisher) = (zone.zone.name(), zone.publisher.lock().clone());
     let announced = publisher.as_ref().map(|publisher| publisher.announce(name, purge.labels().as_deref()));
@@ -192,7 +195,7 @@ fn begin_published(zone: &PageZone, purge: &ZonePurge, by: PurgeSource) -> Resul
 }
 
 /// Begins a purge in one zone, which takes effect before this returns. If the command selects pages by URL, tag or key,
-/// the pages under `keys` are purged too.
+/// the pages under `keys` are purged too; otherwise `keys` is ignored.
 pub fn begin_in(
     zone: &PageZone,
     command: &PurgeCommand,
@@ -227,7 +230,8 @@ pub fn begin(
     each.map(|(zone, command)| begin_in(zone, command, keys, by)).collect()
 }
 
-/// Waits until all purges survive a crash of this node.
+/// Waits until all purges survive a crash of this node, and returns their combined result; returns the first error
+/// without waiting for the remaining purges.
 pub async fn finish(purges: Vec<BegunPurge>) -> Result<CompletedPurge, PurgeFailure> {
     let mut completed = CompletedPurge::default();
     for purge in purges {
@@ -246,8 +250,8 @@ pub async fn run(
     finish(begin(zones, std::slice::from_ref(command), keys, by)?).await
 }
 
-/// Begins the purges that the response of an origin requests. Its hard purges by URL or tag are combined into one, and
-/// its soft ones into another.
+/// Begins the purges that the response of an origin requests. Its hard purges by URL, tag or key are combined into one
+/// purge, and its soft ones into another.
 pub fn begin_all(zone: &PageZone, commands: &[PurgeCommand]) -> Result<Vec<BegunPurge>, PurgeFailure> {
     let mut purges = Vec::new();
     let mut begin = |purge: &ZonePurge| -> Result<(), PurgeFailure> {
@@ -276,7 +280,7 @@ pub struct AppliedPurge {
     pub outcome: PurgeResult,
     /// Sequence number of the purge in the zone ([`myriad_store::page::PurgeResults`]).
     pub number: u64,
-    /// Receipts of the nodes of the cluster; `None` if the zone does not belong to one.
+    /// Receipts of the other nodes of the zone's cluster; `None` if the zone does not belong to one.
     receipts: Option<ReceiptsFuture>,
 }
 
@@ -312,7 +316,7 @@ pub fn remove_keys(zone: &PageZone, keys: Vec<Vec<u8>>) -> Result<(), PurgeFailu
     begin_published(zone, &purge, PurgeSource::Request).map(drop)
 }
 
-/// Executes and logs a purge that another node of the cluster has sent. It is not sent again.
+/// Executes a purge that another node of the cluster has sent, and adds it to the purge log. It is not sent again.
 pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), PurgeFailure> {
     let saving = apply(zone, purge)?;
     saving.observe(purge_log_note(zone, purge, PurgeSource::Cluster));
@@ -320,8 +324,9 @@ pub async fn run_received(zone: &PageZone, purge: &ZonePurge) -> Result<(), Purg
     Ok(())
 }
 
-/// Makes all pages of a zone stale that may have missed purges of other nodes: they are fetched before they are used
-/// again, but may be used if that fetch fails. This is not a purge, so it is not in the purge log for monitoring.
+/// Makes all pages of a zone stale, because they may have missed purges of other nodes: they are fetched before they
+/// are used again, but may be used if that fetch fails. This is not a purge, so it is not in the purge log for
+/// monitoring.
 pub async fn expire_zone(zone: &PageZone) -> Result<(), PurgeFailure> {
     zone.recent_purges.note_all();
     zone.zone.purge(PurgeScope::Expiry, PurgeEffect::Invalidate.kind()).if_active()?.await?;
@@ -364,7 +369,8 @@ fn apply(zone: &PageZone, purge: &ZonePurge) -> Result<PurgeFuture, PurgeFailure
 }
 
 /// Returns a function that adds a purge to the purge log of its zone, for monitoring. Its argument is the result of the
-/// purge; `None` if it could not be saved. A purge that an anonymous client caused is not added if no page was affected.
+/// purge; `None` if it could not be saved. An anonymous purge ([`ZonePurge::is_anonymous`]) is not added if no page was
+/// affected.
 fn purge_log_note(
     zone: &PageZone,
     purge: &ZonePurge,
@@ -404,8 +410,8 @@ fn stale_from() -> u64 {
     now_ms().saturating_sub(1000)
 }
 
-/// Continues to check pages against pattern purges, for at most `TEND_TIME`, and logs completed purges. It is called
-/// periodically.
+/// Checks further pages against pattern purges until `TEND_TIME` has passed or `TEND_BATCHES` batches are checked, and
+/// logs completed purges. It is called periodically.
 pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     let began = Instant::now();
     // Matching a pattern may take long for each page, so the time per call is limited for other work of this thread.

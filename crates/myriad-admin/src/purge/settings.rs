@@ -25,7 +25,7 @@ feature_settings!(PurgeStyle);
 pub(super) struct PurgeSettings {
     /// Condition of purge requests.
     pub when: PurgeCondition,
-    /// `purge_all`: true if the whole zone is purged.
+    /// `purge_all`: true if a purge request purges the whole zone.
     pub everything: bool,
     /// `from`: permitted networks. `None`: Unix sockets, loopback and the addresses of this server, for requests not
     /// forwarded by a proxy.

@@ -20,7 +20,7 @@ impl PurgeEffect {
         if command.soft { Self::MakeStale } else { Self::Remove }
     }
 
-    /// Returns the kind of the purge in the store.
+    /// Returns the store's kind of purge for this effect: hard for `Remove`, otherwise soft.
     pub(super) fn kind(self) -> PurgeKind {
         if self == Self::Remove { PurgeKind::Hard } else { PurgeKind::Soft }
     }
@@ -35,19 +35,18 @@ pub struct ZonePurge {
     pub targets: Vec<PurgeTarget>,
     /// Cache keys whose pages are purged in addition to those of `targets`; empty if the target is not exact.
     pub keys: Vec<Vec<u8>>,
-    /// True if no one with permission to purge requested the purge: an invalidation after an unsafe method, a response that
-    /// shows that a page is no longer valid, or a finding of the leak guard.
+    /// True if a client without permission to purge can cause the purge: an invalidation after an unsafe method, or a
+    /// removal after a response which shows that a page is no longer valid or after a finding of the leak guard.
     pub is_anonymous: bool,
 }
 
-/// Version of the binary form.
+/// Version of the binary form of a [`ZonePurge`].
 ///
-/// Every later version begins, after the version, with the length and the binary form of a purge of version 1 that covers at
-/// least the same pages. An earlier binary executes this purge, so that its other pages stay during a rolling upgrade.
+/// In every later version, the version byte is followed by the length and the binary form of a purge of version 1 that
+/// covers at least the same pages. An earlier binary executes that purge, so that pages which the purge does not cover
+/// remain during a rolling upgrade.
 const VERSION: u8 = 1;
 
-/// Binary form: the version, a byte for the effect, 1 if the purge is anonymous and 0 otherwise, the number of targets and of
-/// keys, then each target as an encoded [`PurgeCommand`] and each key after its length. Numbers have 32 bits, little-endian.
 impl ZonePurge {
     /// Creates a purge of one target.
     pub fn of(target: PurgeTarget, effect: PurgeEffect) -> Self {
@@ -60,7 +59,7 @@ impl ZonePurge {
         self.targets.iter().all(PurgeTarget::is_exact)
     }
 
-    /// Returns the cache keys of an exact purge.
+    /// Returns the cache keys whose pages an exact purge covers: those of its targets, then `keys`.
     pub(super) fn all_keys(&self) -> impl Iterator<Item = &[u8]> {
         let named = self.targets.iter().flat_map(|target| match target {
             PurgeTarget::Keys(keys) => &keys[..],
@@ -69,7 +68,8 @@ impl ZonePurge {
         named.map(|key| &**key).chain(self.keys.iter().map(Vec::as_slice))
     }
 
-    /// Returns the labels (hashes) of the covered URLs, tags and cache keys; `None` if each page must be checked.
+    /// Returns the labels (hashes) of the covered URLs, tags and cache keys; `None` if the purge is not exact
+    /// ([`PurgeTarget::is_exact`]).
     pub fn labels(&self) -> Option<Vec<u64>> {
         let of_target = |target: &PurgeTarget| [target.addresses(), target.labels()].concat();
         let keys = self.all_keys().map(Tags::label);
@@ -86,12 +86,14 @@ impl ZonePurge {
         (kind, parts.join(", "))
     }
 
-    /// Returns true if the pages become stale, false if they are removed.
+    /// Returns false if the pages are removed; true if they become stale or are invalidated.
     pub fn is_soft(&self) -> bool {
         self.effect != PurgeEffect::Remove
     }
 
-    /// Returns the binary form of the purge.
+    /// Returns the binary form of the purge: the version, a byte for the effect, 1 if the purge is anonymous and 0
+    /// otherwise, the number of targets and of keys, then each target as an encoded [`PurgeCommand`] and each key, both
+    /// after their length. Numbers and lengths have 32 bits, little-endian.
     pub fn encode(&self) -> Vec<u8> {
         let effect = match self.effect {
             PurgeEffect::Remove => 0,
@@ -111,7 +113,7 @@ impl ZonePurge {
     }
 
     /// Parses the binary form; `None` if `bytes` are damaged, or a purge that no node sends (for example of an inexact
-    /// target with further ones). Of a newer version, parses the purge of this version with which it begins.
+    /// target with further ones). Of a newer version, parses only the purge of version 1 at its beginning.
     pub fn decode(bytes: &[u8]) -> Option<ZonePurge> {
         let (version, mut contents) = bytes.split_first()?;
         Self::decode_own_version(if *version > VERSION { take(&mut contents)? } else { bytes })

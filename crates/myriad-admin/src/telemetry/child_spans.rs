@@ -8,11 +8,11 @@ use myriad_upstream::Attempt;
 
 use crate::telemetry::ids;
 
-/// Maximum number of attempts at origins that the spans of a request report.
+/// Maximum number of attempts to contact an origin for which a request gets child spans.
 const MOST_TRIES: usize = 32;
 
-/// Returns the encoded child spans of a finished request: its recorded waits, then its first [`MOST_TRIES`] attempts at
-/// origins.
+/// Returns the encoded child spans of a finished request: one for each recorded interval in which it waited, then one
+/// for each of its first [`MOST_TRIES`] attempts to contact an origin.
 pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     let now_us = request.outcome.finished_us;
     let waits = traced.waits.borrow();
@@ -29,7 +29,8 @@ pub(crate) fn of(traced: &RequestTrace, request: &Request) -> Vec<Vec<u8>> {
     spans
 }
 
-/// Creates a child span of the request's span; `times_us` are its start and end on the process clock, in microseconds.
+/// Creates a child span of the request's span. `what` is its kind and name; `times_us` are its start and end on the
+/// process clock, in microseconds.
 fn child_span(traced: &RequestTrace, what: (SpanKind, &[u8]), times_us: (u64, u64)) -> SpanWriter {
     let times_us = (to_wall_us(times_us.0), to_wall_us(times_us.1));
     let mut span = SpanWriter::new(traced.trace, ids::span(), Some(traced.span), what, times_us);

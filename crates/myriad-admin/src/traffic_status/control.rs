@@ -31,7 +31,8 @@ enum CountSelection {
 struct ControlRequest {
     command: ControlCommand,
     selection: CountSelection,
-    /// Minimum time since the last use of the counts of a zone for them to be deleted, in milliseconds; 0 for any.
+    /// With `cmd=delete`: counts are deleted only if their last request was longer ago than this, in milliseconds; 0
+    /// deletes them in any case.
     expire_ms: u64,
 }
 
@@ -57,7 +58,7 @@ pub(super) fn answer(report: &TrafficReport<'_>, arguments: &[u8]) -> String {
     response.to_string()
 }
 
-/// Returns the decoded value of the argument `name`; empty if it is missing or not UTF-8.
+/// Returns the URL-decoded value of the query argument `name`; empty if it is missing or not UTF-8.
 fn argument(arguments: &[u8], name: &str) -> String {
     let mut pairs = arguments.split(|byte| *byte == b'&');
     let value = pairs.find_map(|pair| pair.strip_prefix(name.as_bytes())?.strip_prefix(b"="));

@@ -74,7 +74,7 @@ pub(super) fn filters(report: &TrafficReport<'_>) -> Value {
     Value::Object(groups.collect())
 }
 
-/// Returns the peers of each `upstream`; origins that are in none are listed under `::nogroups`.
+/// Returns the counts of the peers of each `upstream`; origins that are in no `upstream` are listed under `::nogroups`.
 pub(super) fn upstreams(report: &TrafficReport<'_>) -> Value {
     let peers = |peers: Vec<PeerTraffic>| peers.iter().map(|traffic| peer(report, traffic)).collect();
     let mut zones: Map<String, Value> =
@@ -86,14 +86,14 @@ pub(super) fn upstreams(report: &TrafficReport<'_>) -> Value {
     Value::Object(zones)
 }
 
-/// Returns the origins that are in no `upstream`.
+/// Returns the counts of each origin that is in no `upstream`.
 pub(super) fn alone(report: &TrafficReport<'_>) -> impl Iterator<Item = Value> {
     report.of_kind(TrafficKind::Origin).map(|(key, sums)| {
         peer(report, &PeerTraffic { address: text(key.name()), config: None, sums: sums.clone() })
     })
 }
 
-/// Returns the cache zones by name.
+/// Returns the counts of the cache zones by name.
 pub(super) fn caches(report: &TrafficReport<'_>) -> Value {
     let caches = report.caches().into_iter();
     Value::Object(caches.map(|(name, sums, sizes)| (name.to_owned(), cache(sums, sizes))).collect())

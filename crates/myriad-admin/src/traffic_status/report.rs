@@ -56,7 +56,8 @@ impl<'a> TrafficReport<'a> {
         self.sums.iter().filter(move |(key, _)| key.kind() == kind)
     }
 
-    /// Returns the traffic counts of a name in a zone; `None` if there are none.
+    /// Returns the traffic counts of one server, filter, origin or cache zone; `None` if there are none. `zone` is the
+    /// group of a filter or the `upstream` of a peer, and empty for others.
     pub(super) fn one(&self, kind: TrafficKind, zone: &[u8], name: &[u8]) -> Option<&TrafficSums> {
         let found = self.of_kind(kind).find(|(key, _)| key.zone() == zone && key.name() == name);
         found.map(|(_, sums)| sums)
@@ -69,7 +70,7 @@ impl<'a> TrafficReport<'a> {
         total
     }
 
-    /// Returns the traffic counts of filters, by group.
+    /// Returns the keys and traffic counts of filters, by group.
     pub(super) fn groups(&self) -> BTreeMap<&[u8], Vec<(&[u8], &TrafficSums)>> {
         let mut groups: BTreeMap<&[u8], Vec<_>> = BTreeMap::new();
         for (key, sums) in self.of_kind(TrafficKind::Filter) {

@@ -42,7 +42,7 @@ pub struct TopPage {
     pub mean_ms: Option<f64>,
     /// HTTP status of the last response; in the rankings `misses` and `slow`, of the last one that `misses` counts.
     pub status: u16,
-    /// Time of that response, in milliseconds since the epoch.
+    /// Time of the last response (that of `status`), in milliseconds since the epoch.
     pub last_ms: u64,
     /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was no such response or
     /// it had no status.
@@ -150,8 +150,8 @@ pub struct PurgeEvent {
     pub change: Option<TextChangeReport>,
 }
 
-/// First difference between two renderings of a page. Texts are on one line. `near` has at most
-/// 40 bytes of the page, the others at most 80.
+/// First difference between two renderings of a page. Texts are on one line. `near` has at most 40 bytes of the page;
+/// `before` and `after` have at most 80 bytes each.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct TextChangeReport {
@@ -224,7 +224,7 @@ pub struct TagReport {
 pub struct SendersReport {
     /// Senders, ordered by number of requests, descending.
     pub senders: Vec<SenderReport>,
-    /// Number of requests of other senders, which are not listed.
+    /// Number of requests of further senders, which are not listed.
     pub others: u64,
 }
 

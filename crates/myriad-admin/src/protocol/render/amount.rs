@@ -29,7 +29,8 @@ pub fn count(count: u64) -> String {
     text
 }
 
-/// Formats a duration in milliseconds: `0s`, `47s`, `3m12s`, `5h02m`, `12d4h`, `3.2y`, at most six characters.
+/// Formats a duration in milliseconds: `0s`, `47s`, `3m12s`, `5h02m`, `12d4h`, `3.2y`; at most six characters for less
+/// than 1,000 years.
 pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;
     let (minutes, hours, days) = (seconds / 60, seconds / 3600, seconds / 86_400);

@@ -7,8 +7,8 @@ use crate::protocol::{ClusterReport, MemberReport, ServerReport};
 const UNKNOWN_NODES: &str =
     "other nodes are not known, because this node has not read their list from Valkey";
 
-/// Returns the status of the cluster as lines: number of active nodes, state of this node, counts of purges and
-/// pages, and problems since the start if there were any.
+/// Returns the status of the cluster as lines: number of active nodes, state of this node, counts of purges and pages,
+/// Valkey server, warnings, shared state, and problems since the start if there were any.
 pub fn cluster(report: &ClusterReport) -> Vec<String> {
     let active = report.members.iter().filter(|member| member.state == "active").count() + 1;
     let nodes = report.members.len() + 1;
@@ -72,7 +72,8 @@ pub fn cluster(report: &ClusterReport) -> Vec<String> {
     lines
 }
 
-/// Returns the lines about ticket keys, certificates and limits, without what is not configured.
+/// Returns the lines about the exchange of ticket keys, certificates and limits; none for kinds that are not
+/// configured.
 fn shared_state(report: &ClusterReport) -> impl Iterator<Item = String> {
     let number = |name: &str| report.counters.get(name).copied().unwrap_or_default();
     let ticket_keys = match &*report.ticket_keys {
@@ -116,7 +117,8 @@ fn server(server: &ServerReport) -> String {
     format!("Valkey {}: {limit}{}", server.url, policy.collect::<String>())
 }
 
-/// Returns a line with the column names, then a line for each node of the cluster, this one first.
+/// Returns a line with the column names, then a line for each node of the cluster, this one first, and a last line if
+/// the other nodes are not known.
 pub fn cluster_nodes(report: &ClusterReport) -> Vec<String> {
     let own = MemberReport {
         node: report.node.clone(),

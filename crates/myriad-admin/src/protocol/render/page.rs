@@ -143,7 +143,8 @@ fn counted(number: u64, noun: &str) -> String {
     format!("{} {noun}{}", count(number), if number == 1 { "" } else { "s" })
 }
 
-/// Describes the size of a form, or the reason why the original, of `original` bytes, is sent.
+/// Describes the optimized form of a page whose body has `original` bytes: its size, or the reason why the original is
+/// sent.
 fn form_of(form: &OptimizedReport, original: u64) -> String {
     match (&form.reason, form.bytes) {
         (Some(reason), _) => format!("no: {reason}"),

@@ -83,7 +83,7 @@ impl CollectorStream {
 }
 
 /// Connects to the first address of `host` that accepts, of at most [`MOST_ADDRESSES`]; returns the last error if none
-/// accepts. Each attempt gets an equal share of the time left until `end`.
+/// accepts. Each attempt gets an equal share of the time left until `end`, at least 1 ms.
 fn connect_tcp(host: &str, port: u16, end: Instant) -> io::Result<TcpStream> {
     let addresses: Vec<_> = (host, port).to_socket_addrs()?.take(MOST_ADDRESSES).collect();
     let mut outcome = Err(io::Error::other("the host has no address"));

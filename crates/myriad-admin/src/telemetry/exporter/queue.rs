@@ -25,8 +25,8 @@ struct State {
     spans: Vec<Vec<u8>>,
     /// Total size of `spans` in bytes.
     bytes: usize,
-    /// Start of the current interval: the first span was added to an empty queue, or a batch was taken and spans
-    /// remained. `None` while the queue is empty.
+    /// Start of the current interval: time at which the first span was added to an empty queue, or a batch was taken
+    /// and spans remained. `None` while the queue is empty.
     since: Option<Instant>,
     /// Number of spans in the batch being sent.
     in_flight: usize,

@@ -40,7 +40,7 @@ impl Resource {
     }
 }
 
-/// Returns the number of rejected spans and the collector's message from its response (`ExportTraceServiceResponse`);
+/// Decodes a collector's response (`ExportTraceServiceResponse`): returns the number of rejected spans and its message;
 /// `None` if the number is 0 and there is no message, or the response cannot be decoded.
 pub fn rejected(answer: &[u8]) -> Option<(u64, String)> {
     let (mut answer, mut found) = (answer, None);
