@@ -55,8 +55,8 @@ impl NamedSuite {
     }
 }
 
-/// Returns the suites selected by `ssl_ciphers` in its order, followed by all TLS 1.3 suites, which it does not affect.
-/// Fails if none is selected.
+/// Returns the TLS 1.2 suites of `all` that an OpenSSL cipher list (`ssl_ciphers`) selects, in the order of the list,
+/// followed by all TLS 1.3 suites, which it does not affect. Fails if it selects no suite.
 pub(super) fn suites(
     list: &Text,
     all: &[SupportedCipherSuite],
@@ -102,12 +102,12 @@ pub(super) fn suites(
     Ok(suites)
 }
 
-/// Returns true if a word of `ssl_ciphers` selects any supported suite.
+/// Returns true if a word of `ssl_ciphers`, without a sign such as `!`, selects any supported suite.
 pub(super) fn selects_suite(word: &str) -> bool {
     NAMED.iter().any(|named| named.matches_word(word))
 }
 
-/// Moves the suites with AES-128 and SHA-256, which cost the least, to the front. All suites are strong enough.
+/// Moves the suites with AES-128-GCM, which cost the least, to the front. All suites are strong enough.
 pub(crate) fn prefer_cheapest(provider: &mut CryptoProvider) {
     provider.cipher_suites.sort_by_key(|suite| {
         let is_cheapest = matches!(
@@ -148,7 +148,7 @@ mod tests {
         assert_eq!(chosen("EECDH+CHACHA20 EECDH+AES128+aRSA").unwrap().len(), 3 + 3);
     }
 
-    /// Expected numbers: how many of the six suites `openssl ciphers -s -tls1_2 WORD` lists.
+    /// Each expected number is that of the six supported suites that `openssl ciphers -s -tls1_2 WORD` lists.
     #[test]
     fn words_mean_what_they_mean_to_openssl() {
         for (word, expected) in [

@@ -4,7 +4,7 @@ use myriad_conf::{Diagnostic, Text};
 use rustls::NamedGroup;
 use rustls::crypto::SupportedKxGroup;
 
-/// Key exchange groups that OpenSSL supports and Myriad does not. They are ignored without a warning.
+/// Key exchange groups that OpenSSL supports and Myriad does not, in lower case. They are ignored without a warning.
 const OPENSSL_ONLY: [&str; 8] = [
     "secp521r1",
     "p-521",
@@ -27,7 +27,7 @@ fn group(word: &str) -> Option<NamedGroup> {
     }
 }
 
-/// Returns the key exchange groups of `ssl_ecdh_curve` in its order. Unsupported groups are omitted.
+/// Returns those of `all` that `ssl_ecdh_curve` lists, in the order of the list. Unsupported groups are omitted.
 ///
 /// # Errors
 ///
@@ -49,8 +49,8 @@ pub(super) fn groups(
     Ok(groups)
 }
 
-/// Returns the unknown names in an `ssl_ecdh_curve` list (misspelled or obsolete, such as `sect571r1`), quoted, for a
-/// warning; `None` if there are none.
+/// Returns the unknown names in an `ssl_ecdh_curve` list (misspelled or obsolete, such as `sect571r1`), quoted and
+/// separated by commas, for a warning; `None` if there are none.
 pub(crate) fn unknown_group_names(list: &str) -> Option<String> {
     let is_known = |word: &str| {
         group(word).is_some() || OPENSSL_ONLY.contains(&word.to_ascii_lowercase().as_str()) || word == "auto"

@@ -14,8 +14,8 @@ pub(crate) struct SuiteSettings<'a> {
     pub(crate) commands: &'a [(Text, Text)],
 }
 
-/// Returns the rustls provider with the configured cipher suites and key exchange groups in their order. Fails if none
-/// of a list is supported, or an OpenSSL command has no equivalent.
+/// Returns the rustls provider with the configured cipher suites and key exchange groups in their order. Fails if a
+/// list contains no supported suite or group, or an OpenSSL command has no equivalent.
 pub(crate) fn provider(offer: &SuiteSettings<'_>) -> Result<CryptoProvider, Box<Diagnostic>> {
     let mut provider = aws_lc_rs::default_provider();
     if let Some(ciphers) = offer.ciphers {
@@ -30,8 +30,8 @@ pub(crate) fn provider(offer: &SuiteSettings<'_>) -> Result<CryptoProvider, Box<
     Ok(provider)
 }
 
-/// Applies an OpenSSL command (`ssl_conf_command`) to the provider. Fails if rustls has no equivalent, or supports none
-/// of the values.
+/// Applies an OpenSSL command (`*_conf_command`) that selects cipher suites or groups to the provider. Fails if rustls
+/// has no equivalent, or supports none of the values.
 fn apply_command((name, value): &(Text, Text), provider: &mut CryptoProvider) -> Result<(), Box<Diagnostic>> {
     match name.lossy().to_ascii_lowercase().as_str() {
         "ciphersuites" => {

@@ -49,7 +49,7 @@ impl SupportedSuites {
         Self::from_settings(ComparedSettings::of(settings))
     }
 
-    /// Creates the suites and groups from the settings that are compared; no other setting has an influence.
+    /// Creates the suites and groups. `written` contains all settings that influence them.
     fn from_settings(written: ComparedSettings) -> Result<Self, Box<Diagnostic>> {
         let ComparedSettings { ciphers, curves, commands, tls12, tls13 } = &written;
         let mut provider =
@@ -65,7 +65,7 @@ impl SupportedSuites {
         Ok(Self { provider: Arc::new(provider), suites, settings: Arc::new(written) })
     }
 
-    /// Returns true if `settings` give the same suites and groups.
+    /// Returns true if `settings` are equal in all directives that influence the suites and groups.
     pub(crate) fn has_settings(&self, settings: &TlsSettings) -> bool {
         *self.settings == ComparedSettings::of(settings)
     }

@@ -3,7 +3,8 @@
 use super::ciphers::selects_suite;
 
 /// Returns a warning about the words of `ssl_ciphers` that select no supported suite, grouped by reason; `None` if
-/// there are none.
+/// there are none. Words that remove or move suites, and words without a reason ([`ineffective_reason`]), are not
+/// mentioned.
 pub(crate) fn ineffective_words_warning(list: &str) -> Option<String> {
     let is_selection = |word: &&str| !word.is_empty() && !word.starts_with(['!', '-', '+', '@']);
     let words = list.split([':', ' ', ',']).filter(is_selection);

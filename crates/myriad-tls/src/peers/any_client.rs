@@ -13,7 +13,7 @@ use super::signatures::SignatureVerifier;
 #[derive(Debug)]
 pub(crate) struct AnyClient {
     signatures: SignatureVerifier,
-    /// Names of the acceptable CAs, which are sent to clients.
+    /// Distinguished names of the acceptable CAs, which are sent to clients.
     subjects: Vec<DistinguishedName>,
 }
 

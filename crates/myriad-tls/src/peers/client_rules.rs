@@ -70,16 +70,17 @@ impl ClientRules {
         self.ocsp.is_some()
     }
 
-    /// Sets the name servers (`resolver`) for OCSP responders, with a timeout in milliseconds; `None` for those of the
-    /// system.
+    /// Sets the name servers (`resolver`) that resolve the host names of OCSP responders, with a timeout in
+    /// milliseconds; `None` for the system's resolver.
     #[must_use]
     pub fn with_resolver(mut self, resolver: Option<(Arc<ResolverConfig>, u64)>) -> Self {
         self.ocsp = self.ocsp.map(|ocsp| ocsp.with_resolver(resolve(resolver)));
         self
     }
 
-    /// Returns the last second of the validity of a trusted chain, and the chain up to its root, for OCSP queries;
-    /// `None` if it is not trusted.
+    /// Verifies a client's certificate chain at `now_s` (seconds since the Unix epoch). Returns the last second of its
+    /// validity, and the certificates of the path up to the root in DER, for OCSP queries; `None` if the chain is not
+    /// trusted.
     pub(super) fn trusted_path(
         &self,
         chain: &[CertificateDer<'_>],
@@ -88,8 +89,8 @@ impl ClientRules {
         self.trust.verify_path(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms()).ok()
     }
 
-    /// Verifies a client's certificate chain at `now_s` (seconds since the Unix epoch). Returns the last second of its
-    /// validity.
+    /// Verifies a client's certificate chain at `now_s` (seconds since the Unix epoch), without OCSP. Returns the last
+    /// second of its validity.
     pub fn judge(&self, chain: &[CertificateDer<'_>], now_s: i64) -> Result<i64, VerifyError> {
         self.trust.verify(chain, CertificatePurpose::Client, now_s, self.signatures.algorithms())
     }

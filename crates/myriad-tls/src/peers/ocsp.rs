@@ -48,7 +48,7 @@ impl fmt::Debug for OcspRules {
 
 impl OcspRules {
     /// Returns the OCSP settings of a server; `None` if `ssl_ocsp` is off. Host names of responders are resolved by the
-    /// system by default.
+    /// system, unless [`Self::with_resolver`] changes this.
     pub(super) fn of(settings: &TlsSettings) -> Option<Arc<Self>> {
         let leaf_only = match settings.ocsp {
             OcspCheck::Off => return None,
@@ -66,8 +66,8 @@ impl OcspRules {
         Arc::new(Self { leaf_only: self.leaf_only, responder, cache, resolve })
     }
 
-    /// Returns the cached status of a certificate and the last second of its validity; `None` if it is not cached or no
-    /// longer valid.
+    /// Returns the cached status of a certificate and the last second of its validity, by the certificate's
+    /// [`OcspId::key`]; `None` if there is no cache, or no valid status in it.
     fn cached(&self, key: &[u8], now_s: i64) -> Option<(OcspStatus, i64)> {
         let mut cache = self.cache.as_ref()?.lock();
         cache.get_mut(key).copied().filter(|(_, until_s)| *until_s >= now_s)
@@ -112,7 +112,8 @@ type StatusCache = Mutex<Lru<Box<[u8]>, (OcspStatus, i64)>>;
 /// OCSP status caches by name (`ssl_ocsp_cache`); each exists while a configuration uses it.
 static CACHES: LazyLock<Mutex<HashMap<String, Weak<StatusCache>>>> = LazyLock::new(Mutex::default);
 
-/// Returns the OCSP status cache with a name, shared by all servers and workers and retained over reloads.
+/// Returns the OCSP status cache with the name and size in `settings`, shared by all servers and workers and retained
+/// over reloads. An existing cache gets the new size.
 fn named_cache(settings: &OcspCache) -> Arc<StatusCache> {
     let most = u64::from(settings.entries);
     let mut caches = CACHES.lock();
@@ -138,9 +139,10 @@ pub struct StatusCheck {
 }
 
 impl StatusCheck {
-    /// Checks the certificates of the path by OCSP in order, up to the first that is not good. Returns the result,
-    /// which the caller must store in the connection (`TlsFacts::judged`), and a message for the error log if a query
-    /// failed.
+    /// Checks the certificates of the path except the root by OCSP, or only the client certificate with `ssl_ocsp
+    /// leaf`, in order up to the first that is not good. Returns the result, which the caller must store in the
+    /// connection (`TlsFacts::judged`), and a message for the error log if a query failed. `now_s` is the time in
+    /// seconds since the Unix epoch.
     pub async fn run(self, now_s: i64) -> (CachedVerifyResult, Option<String>) {
         let Self { rules, id, mut until_s, path } = self;
         let judged = |judgement, until_s| CachedVerifyResult { rules: id, until_s, judgement };

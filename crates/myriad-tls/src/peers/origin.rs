@@ -27,7 +27,8 @@ static NEXT: AtomicU64 = AtomicU64::new(1);
 
 /// TLS settings for upstream connections of a location.
 pub struct OriginTlsConfig {
-    /// Versions, cipher suites and session cache; also the client certificate, unless its name contains variables.
+    /// TLS versions, cipher suites and session cache; also the client certificate, unless its name or that of its key
+    /// contains variables.
     pub config: Arc<ClientConfig>,
     /// Verification of the upstream's certificate (`proxy_ssl_verify`); `None` if any certificate is accepted.
     pub check: Option<Arc<dyn PeerVerifier>>,
@@ -79,8 +80,8 @@ impl OriginTlsConfig {
     }
 }
 
-/// Returns the verification of the upstream's certificate; `None` without `*_ssl_verify`. `prefix` is the prefix of the
-/// directives in messages, such as `grpc_`.
+/// Returns the verification of the upstream's certificate; `None` without `*_ssl_verify`. Fails if no CA certificates
+/// are configured, or a file is unusable. `prefix` is the prefix of the directives in messages, such as `grpc_`.
 fn verification(
     (prefix, settings): (&str, &OriginTlsSettings),
     at: Span,
@@ -134,7 +135,9 @@ fn client_certificate(
     Ok(Some(Arc::new(NamedCertificates::new(folder, passwords, provider, settings.certificate_cache))))
 }
 
-/// Returns the files that upstream TLS settings use, except certificates and keys with variables in their names.
+/// Returns the names of the files that upstream TLS settings use: client certificate and key, unless the names have
+/// variables or begin with `data:`; password file; CA certificates and revocation lists, if the upstream's certificate
+/// is verified.
 pub(crate) fn files(settings: &OriginTlsSettings) -> impl Iterator<Item = &Text> {
     let OriginTlsSettings { trusted_certificate, crl, certificate, key, password_file, .. } = settings;
     let fixed = [certificate, key].into_iter().flatten().filter(|name| is_tls_file(name));

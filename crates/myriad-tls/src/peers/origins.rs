@@ -13,7 +13,7 @@ use rustls::{ClientConfig, DigitallySignedStruct, Error, SignatureScheme};
 
 use super::signatures::SignatureVerifier;
 
-/// Returns client settings that accept any certificate, for a check of a server on this machine.
+/// Returns client settings that accept any server certificate, for a check of a server on this machine.
 ///
 /// # Errors
 ///
@@ -108,8 +108,7 @@ impl PeerVerifier for VerifiedOrigin {
     }
 }
 
-/// Resolver of client certificates that sends this one to every upstream that requests one and supports its signature
-/// scheme.
+/// Client certificate that is sent to every upstream that requests one and supports a signature scheme of its key.
 #[derive(Debug)]
 pub struct OneCertificate(pub Arc<CertifiedKey>);
 

@@ -24,7 +24,8 @@ impl SignatureVerifier {
         self.0.supported_schemes()
     }
 
-    /// Verifies a TLS 1.2 signature. In TLS 1.2 a scheme for ECDSA is not bound to a curve.
+    /// Verifies a TLS 1.2 handshake signature. An ECDSA scheme is accepted with any curve, because TLS 1.2 does not
+    /// bind it to one.
     pub(super) fn tls12(
         &self,
         message: &[u8],
@@ -34,8 +35,8 @@ impl SignatureVerifier {
         self.check(message, certificate, signed, self.algorithms_for(signed.scheme))
     }
 
-    /// Verifies a TLS 1.3 signature. In TLS 1.3 a scheme is bound to one curve, and PKCS #1 is not allowed (RFC 8446
-    /// section 4.2.3).
+    /// Verifies a TLS 1.3 handshake signature. An ECDSA scheme is accepted only with its curve, and a PKCS #1 scheme
+    /// not at all (RFC 8446 section 4.2.3).
     pub(super) fn tls13(
         &self,
         message: &[u8],

@@ -11,8 +11,9 @@ use super::client_rules::ClientRules;
 use super::ocsp::{FAILED, StatusCheck};
 
 /// Returns the verification result of the client's certificate under the rules of the requested server, at `now_s`
-/// (seconds since the Unix epoch); `None` if the client has sent no certificate. The connection caches the last result.
-/// If OCSP is required and was not queried yet, the result is a failure.
+/// (seconds since the Unix epoch); `None` if the client has sent no certificate. `rules` is `None` if that server
+/// requests no certificates. The connection caches the last result. If OCSP is required and was not queried yet, the
+/// result is a failure.
 pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) -> Option<VerifyResult> {
     if facts.certificates.is_empty() {
         return None;
@@ -39,8 +40,8 @@ pub fn verify_client(facts: &TlsFacts, rules: Option<&ClientRules>, now_s: i64) 
     Some(judgement)
 }
 
-/// Returns the OCSP check that is required before [`verify_client`]; `None` if OCSP is off, the client has sent no
-/// certificate, the result is cached, or the chain is not trusted.
+/// Returns the OCSP check that is required before [`verify_client`] at `now_s` (seconds since the Unix epoch); `None`
+/// if OCSP is off, the client has sent no certificate, the result is cached, or the chain is not trusted.
 pub fn required_status_check(facts: &TlsFacts, rules: &ClientRules, now_s: i64) -> Option<StatusCheck> {
     let ocsp = rules.ocsp.as_ref()?;
     if facts.certificates.is_empty() || stored_result(facts.judged.get(), rules.id, now_s).is_some() {
@@ -54,13 +55,15 @@ fn error_parts(error: VerifyError) -> (u32, &'static str) {
     (error.code(), error.as_str())
 }
 
-/// Returns the last second of a certificate's validity; `i64::MAX` if it cannot be parsed.
+/// Returns the last second of a certificate's validity, since the Unix epoch; `i64::MAX` if there is no certificate or
+/// it cannot be parsed.
 fn valid_until_s(certificate: Option<&CertificateDer<'_>>) -> i64 {
     let certificate = certificate.and_then(|der| Certificate::parse(der).ok());
     certificate.map_or(i64::MAX, |certificate| certificate.not_after)
 }
 
-/// Returns the cached verification result if it was made under these rules and is still valid.
+/// Returns the cached verification result if it was made under the rules with this identifier and is still valid;
+/// otherwise `None`.
 fn stored_result(judged: Option<CachedVerifyResult>, rules: u64, now_s: i64) -> Option<VerifyResult> {
     judged.filter(|known| known.rules == rules && now_s <= known.until_s).map(|known| known.judgement)
 }

@@ -19,11 +19,11 @@ use crate::offer::supported_suites::SupportedSuites;
 pub struct TlsReloadState {
     /// Ticket ciphers with generated keys, by ticket lifetime in seconds.
     tickets: HashMap<u32, Arc<TicketCipher>>,
-    /// Ticket lifetimes that the configuration being compiled uses.
+    /// Ticket lifetimes in seconds that the configuration being compiled uses.
     used_lifetimes: HashSet<u32>,
-    /// Session caches by name.
+    /// Session caches by name: that in `ssl_session_cache`, or `early data`.
     caches: HashMap<String, Arc<SessionStore>>,
-    /// OCSP responses for stapling.
+    /// OCSP responses for stapling, one for each query.
     staples: Vec<Arc<OcspStaple>>,
     /// Serialized ticket keys inherited from the previous process, by ticket lifetime in seconds. Each is used once.
     recorded: HashMap<u32, Zeroizing<Vec<u8>>>,
@@ -50,8 +50,8 @@ impl TlsReloadState {
     }
 
     /// Drops the ticket keys, including inherited ones, and the OCSP responses that the configuration compiled last
-    /// does not use; `staples` are all its responses. The dropped ticket keys are also removed from the store, so that
-    /// old sessions cannot be resumed if a later configuration uses tickets again.
+    /// does not use; `staples` are all OCSP responses that it uses. The dropped ticket keys are also removed from the
+    /// store, so that old sessions cannot be resumed if a later configuration uses tickets again.
     pub fn drop_unused<'a>(&mut self, staples: impl IntoIterator<Item = &'a Arc<OcspStaple>>) {
         self.tickets.retain(|lifetime_s, tickets| {
             let is_used = self.used_lifetimes.contains(lifetime_s);
@@ -69,13 +69,14 @@ impl TlsReloadState {
         self.staples.retain(|staple| used.iter().any(|used| Arc::ptr_eq(used, staple)));
     }
 
-    /// Returns the keys that the nodes of a cluster may share, for each lifetime of tickets in use.
+    /// Returns the sets of ticket keys that the nodes of a cluster may share, one for each ticket lifetime for which
+    /// there are generated keys.
     pub fn shared_ticket_keys(&self) -> Vec<Arc<SharedTicketKeys>> {
         self.tickets.values().filter_map(|tickets| tickets.shared_keys().cloned()).collect()
     }
 
     /// Returns the cipher suites and groups of a server. They are shared with the previous server if the settings are
-    /// equal.
+    /// equal. Fails if no configured suite or group is supported, or an OpenSSL command has no equivalent.
     pub(crate) fn suites(&mut self, settings: &TlsSettings) -> Result<SupportedSuites, Box<Diagnostic>> {
         if let Some(known) = self.last_suites.as_ref().filter(|known| known.has_settings(settings)) {
             return Ok(known.clone());

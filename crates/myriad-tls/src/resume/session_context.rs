@@ -34,13 +34,13 @@ impl SessionContext {
         [&self.0, session].concat()
     }
 
-    /// Removes the context from a serialized session; `None` if it is that of another context.
+    /// Removes the context from the start of a serialized session; `None` if the session has another context.
     fn strip_context(&self, marked: &[u8]) -> Option<Vec<u8>> {
         marked.strip_prefix(&self.0).map(<[u8]>::to_vec)
     }
 }
 
-/// Ticket cipher or session cache restricted to one context: sessions of other contexts are not found.
+/// Ticket cipher or session cache (`all`) restricted to one context: sessions of other contexts are not found.
 #[derive(Debug)]
 pub(crate) struct ContextView<S: ?Sized> {
     pub(crate) context: SessionContext,

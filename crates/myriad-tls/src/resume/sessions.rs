@@ -8,13 +8,14 @@ use myriad_base::bounded::Lru;
 use parking_lot::Mutex;
 use rustls::server::StoresServerSessions;
 
-/// Average size of a session in bytes, by which the maximum size of a session cache is computed. nginx counts 4000
-/// sessions per megabyte.
+/// Average size of a session in bytes, by which the maximum size of a session cache is computed from its number of
+/// sessions. nginx counts 4000 sessions per megabyte.
 const SESSION: usize = 250;
-/// Maximum size of a stored session in bytes. Clients influence it, because it includes their certificate chain.
+/// Maximum size in bytes of a session with its key; larger sessions are not stored. Clients influence the size, because
+/// it includes their certificate chain.
 const LARGEST: usize = 8192;
 
-/// Session cache, shared by servers and kept over reloads.
+/// Session cache, shared by servers and retained over reloads.
 #[derive(Default)]
 pub(crate) struct SessionStore(Mutex<SessionLru>);
 
@@ -26,8 +27,8 @@ pub fn session_bytes() -> u64 {
     BYTES.load(Relaxed)
 }
 
-/// TLS sessions by session ID or ticket, oldest first, with their sizes as weights, and the share of this cache in
-/// [`BYTES`].
+/// TLS sessions by session ID or ticket, oldest first, with their sizes in bytes as weights; and the number of bytes by
+/// which this cache contributes to [`BYTES`].
 struct SessionLru(Lru<Vec<u8>, CachedSession>, u64);
 
 impl Default for SessionLru {
@@ -50,7 +51,8 @@ struct CachedSession {
 
 impl SessionLru {
     /// Stores a session. Evicts the oldest sessions while the oldest has expired, while the cache has more than `most`
-    /// sessions, or while all sessions together are larger than `most` sessions of average size.
+    /// sessions, or while all sessions together are larger than `most` sessions of average size (but at least
+    /// [`LARGEST`] bytes are available).
     fn put(&mut self, key: Vec<u8>, value: Vec<u8>, expires_s: u64, now_s: u64, most: usize) {
         let weight = (key.len() + value.len()) as u32;
         self.0.set_max_weight(most.saturating_mul(SESSION).max(LARGEST) as u64);
@@ -71,7 +73,8 @@ impl SessionLru {
         removed
     }
 
-    /// Updates this cache's share in [`BYTES`]. The counter may wrap temporarily; the sum of all changes is correct.
+    /// Updates the part of [`BYTES`] to which this cache contributes. The counter may wrap temporarily; the sum of all
+    /// changes is correct.
     fn update_total_bytes(&mut self) {
         let now = self.0.weight();
         let before = std::mem::replace(&mut self.1, now);
@@ -88,7 +91,7 @@ pub(crate) struct ServerSessions {
     pub(crate) store: Arc<SessionStore>,
     /// Maximum number of sessions in the cache.
     pub(crate) most: u32,
-    /// `ssl_session_timeout`, in seconds.
+    /// Lifetime of the sessions in seconds (`ssl_session_timeout`).
     pub(crate) lifetime_s: u32,
 }
 

@@ -18,7 +18,7 @@ use crate::server::parts::ServerParts;
 
 /// Number of tickets sent after each TLS 1.3 handshake. OpenSSL sends as many after a full handshake.
 const TICKETS: usize = 2;
-/// Maximum number of bytes of early data, as in OpenSSL.
+/// Maximum number of bytes of early data on a connection, as in OpenSSL.
 const EARLY_DATA: u32 = 16_384;
 /// Maximum number of sessions stored for early data if `ssl_session_cache` is not set.
 const EARLY_SESSIONS: u32 = 4000;
@@ -87,8 +87,9 @@ fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagno
     Ok(SessionContext::of(pieces))
 }
 
-/// Returns the ticket cipher of a server, with keys from its `ssl_session_ticket_key` files or generated keys; `None`
-/// if random numbers are not available. Fails if a key file cannot be read or has a wrong length.
+/// Returns the ticket cipher of a server, with keys from its `ssl_session_ticket_key` files or, without files, with
+/// generated keys; `None` if random numbers are not available. Fails if a key file cannot be read or has a wrong
+/// length.
 fn tickets(
     parts: &ServerParts<'_>,
     lifetime_s: u32,

@@ -13,18 +13,19 @@ use parking_lot::Mutex;
 
 use super::ticket_key::{KEY, KeyBytes, NAME, SerializedTicketKey, random};
 
-/// Minimum length of a period in seconds. With a shorter lifetime of tickets, keys are used for more than one lifetime.
+/// Minimum length in seconds of a period, in which one key encrypts tickets. If the lifetime of tickets is longer, a
+/// period is as long as it.
 const MIN_PERIOD_S: u64 = 60;
-/// Time after the creation of a key at which it may encrypt, in seconds: all nodes have read it by then.
+/// Time in seconds after the creation of a key from which it may encrypt tickets: all nodes have read it by then.
 pub(super) const SPREAD_S: u64 = 5;
-/// Maximum number of keys of a lifetime: usually those of four periods. Valkey may lose data, and nodes then may have
-/// created more than one key for a period.
+/// Maximum number of keys in a set. Usually there are three: for the previous, the current and the next period. After
+/// Valkey has lost data, nodes may have created more than one key for a period.
 const MOST_KEYS: usize = 12;
 
-/// Keys for tickets of one lifetime, shared by the nodes of a cluster.
+/// Set of the keys that the nodes of a cluster share for session tickets with one lifetime.
 pub struct SharedTicketKeys {
     lifetime_s: u32,
-    /// Keys with the period in which they encrypt, oldest first.
+    /// Keys by the period in which they encrypt, oldest first.
     keys: Mutex<Vec<PeriodKey>>,
 }
 
@@ -36,17 +37,17 @@ struct PeriodKey {
     key: SerializedTicketKey,
 }
 
-/// Ticket key of a period as it is exchanged.
+/// Ticket key in the form in which the nodes of a cluster exchange it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExchangedTicketKey {
     /// Time at which the key was created, in seconds since the Unix epoch.
     pub made_s: u64,
-    /// Name and secret.
+    /// Name of the key (16 bytes) and its secret (32 bytes).
     pub bytes: KeyBytes,
 }
 
 impl SharedTicketKeys {
-    /// Creates the set without keys.
+    /// Creates a set without keys for tickets with this lifetime in seconds; 0 counts as 1.
     pub fn new(lifetime_s: u32) -> Self {
         Self { lifetime_s: lifetime_s.max(1), keys: Mutex::default() }
     }
@@ -64,32 +65,35 @@ impl SharedTicketKeys {
         now_s / self.period_s()
     }
 
-    /// Returns the periods whose keys a node needs: the current and the next one.
+    /// Returns the numbers of the current and of the next period at `now_s` (seconds since the Unix epoch), whose keys
+    /// a node needs.
     pub fn needed_periods(&self, now_s: u64) -> [u64; 2] {
         let period = self.period(now_s);
         [period, period.saturating_add(1)]
     }
 
-    /// Returns the time until the key of a period decrypts no more, in milliseconds; at least 1.
+    /// Returns the time until the key of a period decrypts no more, in milliseconds; 1 if that time has passed.
     pub fn remaining_ms(&self, period: u64, now_s: u64) -> u64 {
         let end_s = period.saturating_add(2).saturating_mul(self.period_s());
         end_s.saturating_sub(now_s).saturating_mul(1000).max(1)
     }
 
-    /// Returns the key that this node uses for a period; `None` if it has none.
+    /// Returns the key that this node uses for a period, the newest if it has several; `None` if it has none.
     pub fn known(&self, period: u64) -> Option<ExchangedTicketKey> {
         let keys = self.keys.lock();
         let known = keys.iter().rev().find(|known| known.period == period)?;
         Some(ExchangedTicketKey { made_s: known.made_s, bytes: known.key.bytes.clone() })
     }
 
-    /// Returns the key that this node uses for a period, or a new one; `None` if random numbers are not available.
+    /// Returns the key that this node uses for a period, or a new random key, which is not added to the set; `None` if
+    /// random numbers are not available.
     pub fn proposal(&self, period: u64, now_s: u64) -> Option<ExchangedTicketKey> {
         self.known(period).or_else(|| Some(ExchangedTicketKey { made_s: now_s, bytes: random()? }))
     }
 
-    /// Uses a key that the nodes have agreed on for a period: from now on for decryption, and for encryption in its period,
-    /// when all nodes have had time to read it. Returns false if the key is malformed, or its period is not near.
+    /// Adds a key on which the nodes have agreed for `period`. From now on it decrypts; it encrypts in this period,
+    /// once all nodes have had time to read it. Returns false, without effect, if the key is malformed or the period is
+    /// neither the current nor the next.
     pub fn insert(&self, period: u64, exchanged: &ExchangedTicketKey, now_s: u64) -> bool {
         let ExchangedTicketKey { made_s, bytes } = exchanged;
         if bytes.len() != KEY || !self.needed_periods(now_s).contains(&period) {
@@ -112,7 +116,7 @@ impl SharedTicketKeys {
         true
     }
 
-    /// Forgets all keys. Tickets of these keys are not accepted any more.
+    /// Removes all keys. Tickets of these keys are not accepted any more.
     pub fn clear(&self) {
         self.keys.lock().clear();
     }
@@ -147,7 +151,8 @@ impl SharedTicketKeys {
         known.period.saturating_add(1) >= period && known.period <= period.saturating_add(1)
     }
 
-    /// Drops keys that decrypt no more, also if the clock was set back.
+    /// Removes keys that do not decrypt at `now_s`: those of earlier periods, and those of later periods if the clock
+    /// was set back.
     fn drop_expired(&self, keys: &mut Vec<PeriodKey>, now_s: u64) {
         keys.retain(|known| self.decrypts(known, now_s));
     }

@@ -10,13 +10,13 @@ pub(super) const NAME: usize = 16;
 const SECRET: usize = 32;
 /// Total length of a serialized ticket key in bytes: its name and its secret.
 pub(super) const KEY: usize = NAME + SECRET;
-/// Length of the time of encryption in a ticket in bytes.
+/// Length in bytes of the time of encryption in a ticket.
 const MADE: usize = 8;
 /// Block size in bytes: a session is padded to a multiple of this size before it is encrypted in a ticket.
 const PADDED: usize = 64;
 
 /// Permitted sizes of `ssl_session_ticket_key` files in bytes, as in nginx: a name of 16 bytes, and two keys of 16 or
-/// 32.
+/// 32 bytes each.
 const FILES: [usize; 2] = [48, 80];
 
 /// Serialized ticket key: its name and its secret, [`KEY`] bytes. Overwritten when dropped. On the heap, because moving
@@ -70,7 +70,7 @@ impl TicketKey {
     }
 
     /// Decrypts a ticket. Returns the time of its encryption in seconds since the Unix epoch, and the session; `None`
-    /// if it is invalid.
+    /// if the ticket is malformed or was not encrypted with this key. The age of the ticket is not checked.
     pub(super) fn open(&self, ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
         let (nonce, content) = ticket.get(NAME..)?.split_first_chunk::<NONCE_LEN>()?;
         let mut content = Zeroizing::new(content.to_vec());

@@ -20,7 +20,8 @@ use super::shared_ticket_keys::SharedTicketKeys;
 use super::ticket_key::{KEY, NAME, SerializedTicketKey, TicketKey, random};
 use super::ticket_key_store::TicketKeyStore;
 
-/// Cipher of session tickets with one lifetime. Shared by servers and by all workers.
+/// Cipher of session tickets with one lifetime, shared by all workers. Without key files it is also shared by all
+/// servers with this lifetime.
 pub(crate) struct TicketCipher {
     keys: TicketKeys,
     /// Lifetime of the tickets in seconds (`ssl_session_timeout`).
@@ -30,8 +31,8 @@ pub(crate) struct TicketCipher {
 enum TicketKeys {
     /// Keys from `ssl_session_ticket_key` files: the first encrypts, all decrypt.
     Files(Vec<TicketKey>),
-    /// Random keys of this process. A new key is generated once the current key has been in use for one lifetime. In a
-    /// cluster, they encrypt only while no shared key may.
+    /// Random keys of this process, and the keys that the nodes of a cluster share. A new random key is generated once
+    /// the current one has been in use for one lifetime. Random keys encrypt only while no shared key may.
     Own(Mutex<TicketKeyRotation>, Arc<SharedTicketKeys>),
 }
 
@@ -51,8 +52,8 @@ impl TicketKeyRotation {
         Some(Self { made_s: now_s, current: SerializedTicketKey::of(random()?)?, last: None, store: None })
     }
 
-    /// Parses serialized keys: the creation time of the current key (8 bytes), the current key, and the previous key,
-    /// if any. `None` if they are malformed.
+    /// Parses serialized keys: the creation time of the current key (8 bytes, seconds since the Unix epoch), the
+    /// current key, and the previous key, if any. `None` if they are malformed.
     fn read(record: &[u8]) -> Option<Self> {
         let (made, rest) = record.split_first_chunk::<8>()?;
         let (current, rest) = rest.split_at_checked(KEY)?;
@@ -82,15 +83,15 @@ impl TicketKeyRotation {
         Some(true)
     }
 
-    /// Returns the time of encryption and the session of a ticket whose key has this name; `None` if it is not one of these
-    /// keys or the ticket is invalid.
+    /// Decrypts a ticket whose key has this name. Returns its time of encryption in seconds since the Unix epoch, and
+    /// the session; `None` if neither the current nor the previous key has the name, or the ticket is invalid.
     fn open(&self, name: &[u8; NAME], ticket: &[u8]) -> Option<(u64, Vec<u8>)> {
         let mut known = std::iter::once(&self.current).chain(&self.last);
         known.find(|known| known.key.name == *name)?.key.open(ticket)
     }
 
-    /// Returns the ticket key store and the serialized keys to pass to it; `None` if keys are not passed to another
-    /// process. The caller must release the lock first, because the store may block.
+    /// Returns the ticket key store and the serialized keys to pass to it; `None` if there is no store. The caller must
+    /// release the lock of the keys before it calls the store, because the store may block.
     fn record(&self) -> Option<(Arc<dyn TicketKeyStore>, TicketKeyRecord)> {
         let keeper = self.store.clone()?;
         let last = self.last.as_ref().map_or(&[][..], |last| &last.bytes[..]);
@@ -152,7 +153,7 @@ impl TicketCipher {
         }
     }
 
-    /// Returns the keys that nodes of a cluster may share; `None` with keys from files.
+    /// Returns the set of keys that the nodes of a cluster may share; `None` if the keys are from files.
     pub(crate) fn shared_keys(&self) -> Option<&Arc<SharedTicketKeys>> {
         match &self.keys {
             TicketKeys::Files(_) => None,
@@ -160,7 +161,8 @@ impl TicketCipher {
         }
     }
 
-    /// Removes the keys from the store. Connections of an older configuration may still use them in this process.
+    /// Removes generated keys from the store and passes no more keys to it. Connections of an older configuration may
+    /// still use the keys in this process.
     pub(crate) fn retire(&self) {
         if let TicketKeys::Own(rotation, _) = &self.keys {
             let keeper = rotation.lock().store.take();

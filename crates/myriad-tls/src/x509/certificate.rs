@@ -18,7 +18,7 @@ pub struct Certificate<'a> {
     pub der: &'a [u8],
     /// Version: 1, 2 or 3.
     pub version: u8,
-    /// Serial number: big-endian two's complement.
+    /// Serial number in big-endian two's complement, so that it may be negative.
     pub serial: &'a [u8],
     /// Name of the issuer.
     pub issuer: X509Name<'a>,
@@ -110,10 +110,10 @@ impl<'a> Certificate<'a> {
         shown
     }
 
-    /// Returns the first OCSP responder URL in the certificate (RFC 5280 section 4.2.2.1); `None` if there is none, or
-    /// it contains bytes other than printable ASCII.
+    /// Returns the first OCSP responder URL in the certificate (RFC 5280 section 4.2.2.1); `None` if there is none, it
+    /// contains bytes other than printable ASCII, or the extension is malformed.
     pub fn ocsp_responder(&self) -> Option<&'a str> {
-        /// `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1.
+        /// OID of `id-ad-ocsp`: 1.3.6.1.5.5.7.48.1.
         const OCSP: [u8; 8] = [0x2b, 6, 1, 5, 5, 7, 48, 1];
         const URI: u8 = tag::implicit(6);
         let mut list = self.extensions.authority_information?.inside(tag::SEQUENCE).ok()?;

@@ -53,8 +53,8 @@ fn read(mut lists: DerReader<'_>) -> Result<(Vec<DerValue<'_>>, Vec<DerValue<'_>
     Ok((permitted, excluded))
 }
 
-/// Returns the base names of a list of subtrees. Fails if a subtree has `minimum` or `maximum`, which RFC 5280 does not
-/// use.
+/// Returns the base names of a list of subtrees. Fails if a subtree has `minimum` or `maximum`, which RFC 5280 section
+/// 4.2.1.10 does not use.
 fn subtrees(list: DerValue<'_>) -> Result<Vec<DerValue<'_>>, MalformedDer> {
     let mut list = list.values();
     let mut bases = Vec::new();
@@ -66,8 +66,9 @@ fn subtrees(list: DerValue<'_>) -> Result<Vec<DerValue<'_>>, MalformedDer> {
     Ok(bases)
 }
 
-/// Returns all names of a certificate. If there are no alternative DNS names, common names that look like host names
-/// count as DNS names, as in [`Certificate::is_valid_for`].
+/// Returns all names of a certificate that name constraints restrict: its subject, the e-mail addresses in it, and the
+/// subject alternative names. If there are no alternative DNS names, common names that look like host names count as
+/// DNS names, as in [`Certificate::is_valid_for`].
 fn names<'a>(certificate: &Certificate<'a>) -> Vec<ConstrainedName<'a>> {
     let mut all = Vec::new();
     if !certificate.subject.sets().is_empty() {
@@ -108,7 +109,8 @@ struct ConstrainedName<'a> {
 }
 
 impl ConstrainedName<'_> {
-    /// Returns true if the name is a wildcard that may cover an excluded DNS name.
+    /// Returns true if the name is a wildcard and the DNS name `excluded` is below its domain, so that the wildcard may
+    /// cover it.
     fn may_stand_for(&self, excluded: &[u8]) -> bool {
         let name = match &self.what {
             NameValue::Bytes(bytes) => bytes,
@@ -126,7 +128,7 @@ enum NameValue<'a> {
     Directory(X509Name<'a>),
 }
 
-/// Returns true if a name is within a subtree; `None` if it cannot be determined.
+/// Returns true if a name is within the subtree of `base`; `None` if this cannot be determined.
 fn is_within(name: &ConstrainedName<'_>, base: &DerValue<'_>) -> Option<bool> {
     match (&name.what, base.tag) {
         (NameValue::Bytes(host), DNS_NAME) => Some(is_host_within(host, base.content)),
@@ -151,8 +153,8 @@ fn is_host_within(host: &[u8], base: &[u8]) -> bool {
 }
 
 /// Returns true if an e-mail address matches `base`: a mailbox, a host, or with a leading dot the subdomains of a
-/// domain. The local part is case-sensitive. `None` for malformed addresses, and for quoted or non-ASCII addresses,
-/// which can be written in several ways.
+/// domain; an empty `base` matches every address. The local part is case-sensitive. `None` for malformed addresses, and
+/// for quoted or non-ASCII addresses, which can be written in several ways.
 fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let split = |text: &[u8]| -> Option<(usize, bool)> {
         let mut signs = text.iter().enumerate().filter(|(_, byte)| **byte == b'@');
@@ -177,7 +179,8 @@ fn is_mailbox_within(address: &[u8], base: &[u8]) -> Option<bool> {
     })
 }
 
-/// Returns true if an IP address is in a network, given as address and mask; `None` if `base` is malformed.
+/// Returns true if an IP address is in the network `base`, which consists of address and mask; `None` if `base` is
+/// malformed.
 fn is_address_within(address: &[u8], base: &[u8]) -> Option<bool> {
     let (network, mask) = base.split_at_checked(base.len() / 2).filter(|(a, b)| a.len() == b.len())?;
     if address.len() != network.len() {

@@ -23,7 +23,7 @@ pub struct RevocationList {
     next_update: Option<i64>,
     /// Serial numbers of the revoked certificates.
     serials: HashSet<Box<[u8]>>,
-    /// Set if the list has a critical extension that this crate does not know.
+    /// True if the list, or an entry of it, has a critical extension; none is supported.
     has_unknown_critical: bool,
     /// Public key that has verified the signature; stored because verifying a long list is expensive.
     proved_by: OnceLock<Box<[u8]>>,
@@ -94,9 +94,9 @@ impl RevocationList {
         *self.issuer == *issuer.subject.der()
     }
 
-    /// Checks that `issuer` has signed the list, that the list is valid at `now_s` and has no unknown critical
-    /// extension, and that `certificate` is not in it. Returns the last second of the list's validity; `i64::MAX` if it
-    /// has no next update.
+    /// Checks that `issuer` has signed the list, that the list is valid at `now_s` (seconds since the Unix epoch) and
+    /// has no critical extension, and that `certificate` is not in it. Returns the last second of the list's validity;
+    /// `i64::MAX` if it has no next update.
     pub(crate) fn check(
         &self,
         certificate: &Certificate<'_>,

@@ -131,7 +131,7 @@ impl<'a> DerReader<'a> {
         self.expect(tag).map(|value| Self::new(value.content))
     }
 
-    /// Reads a bit string and returns its bytes; fails if its length is not a multiple of 8 bits.
+    /// Reads a bit string and returns its bytes; fails if the number of its bits is not a multiple of 8.
     pub fn bits(&mut self) -> Result<&'a [u8], MalformedDer> {
         match self.expect(tag::BIT_STRING)?.content {
             [0, bytes @ ..] => Ok(bytes),
@@ -139,7 +139,8 @@ impl<'a> DerReader<'a> {
         }
     }
 
-    /// Reads an optional boolean; returns false, without reading, if the next value is not a boolean.
+    /// Reads an optional boolean; returns false, without reading, if the next value is not a boolean. Every content
+    /// byte except 0 is true.
     pub fn flag(&mut self) -> Result<bool, MalformedDer> {
         match self.optional(tag::BOOLEAN)? {
             None => Ok(false),

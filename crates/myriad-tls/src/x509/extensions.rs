@@ -24,7 +24,8 @@ const EXTENDED_KEY_USAGE: u8 = 37;
 /// certificates have about a dozen.
 const MOST: usize = 64;
 
-/// Key usage of a certificate: the first byte of the bit string, whose first bit is the highest.
+/// Key usage of a certificate: the first byte of its bit string. The highest bit is bit 0 in RFC 5280
+/// (`digitalSignature`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct KeyUsage(pub(crate) u8);
 
@@ -41,11 +42,11 @@ impl KeyUsage {
     }
 }
 
-/// Basic constraints: whether the certificate is a CA, and the maximum number of subordinate CAs in a path.
+/// Basic constraints of a certificate: true if it is that of a CA, and the limit of subordinate CAs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct BasicConstraints {
     pub(crate) is_authority: bool,
-    /// Maximum number of intermediate CAs below this one; `None` for no limit.
+    /// Maximum number of intermediate CAs below this one in a path, without self-issued ones; `None` for no limit.
     pub(crate) path_length: Option<u32>,
 }
 
@@ -74,7 +75,7 @@ pub(crate) struct Extensions<'a> {
     /// Authority key identifier; `None` without this extension. Parsed when it is used, because the validation does not
     /// depend on it.
     pub(crate) authority_key: Option<DerReader<'a>>,
-    /// Set if there is a critical extension that is not supported.
+    /// True if there is a critical extension that is not supported.
     pub(crate) has_unknown_critical: bool,
 }
 
@@ -103,8 +104,8 @@ pub(crate) fn each<'a>(
 }
 
 impl<'a> Extensions<'a> {
-    /// Reads the extensions in `list`. Fails if one of the known extensions is malformed, if one occurs twice, or if
-    /// there are more than 64.
+    /// Reads the extensions in `list`. Fails if an extension on which the validation depends is malformed, if one
+    /// occurs twice, or if there are more than 64.
     pub(crate) fn read(mut list: DerReader<'a>) -> Result<Self, MalformedDer> {
         let mut all = Self::default();
         each(&mut list, |id, critical, value| all.take(id, critical, value))?;

@@ -19,7 +19,8 @@ pub enum CertificateHost<'a> {
 }
 
 impl<'a> Certificate<'a> {
-    /// Returns the hosts in the subject alternative name in order, up to the first malformed value.
+    /// Returns the hosts in the subject alternative name in order, up to the first malformed value. IP addresses of a
+    /// wrong length are skipped.
     pub fn hosts(&self) -> impl Iterator<Item = CertificateHost<'a>> + use<'a> {
         let mut names = self.extensions.alternative_names.unwrap_or(DerReader::new(&[]));
         let values = std::iter::from_fn(move || names.value().ok());
@@ -30,8 +31,8 @@ impl<'a> Certificate<'a> {
         })
     }
 
-    /// Returns true if the certificate is valid for a host name or IP address. Common names of the subject count only
-    /// if there are no alternative DNS names.
+    /// Returns true if the certificate is valid for a host name or IP address; an IPv6 address may be in brackets.
+    /// Common names of the subject count only if there are no alternative DNS names.
     pub fn is_valid_for(&self, host: &str) -> bool {
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let address = host.parse::<IpAddr>().ok();
@@ -58,8 +59,8 @@ fn address(octets: &[u8]) -> Option<IpAddr> {
     four.or_else(|_| <[u8; 16]>::try_from(octets).map(IpAddr::from)).ok()
 }
 
-/// Returns true if a name of a certificate matches a host name. `*` matches exactly the first label, and not directly
-/// below a top-level domain.
+/// Returns true if a name of a certificate (`pattern`) matches a host name, ignoring case and a final dot of the host
+/// name. `*.` matches exactly one label, and not directly below a top-level domain.
 fn matches(pattern: &str, host: &str) -> bool {
     let host = host.strip_suffix('.').unwrap_or(host);
     match pattern.strip_prefix("*.") {

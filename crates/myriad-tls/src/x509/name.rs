@@ -4,14 +4,14 @@ use std::fmt::Write;
 
 use crate::x509::der::{DerReader, DerValue, MalformedDer, tag};
 
-/// Distinguished name. Two names are equal if their encodings are.
+/// Distinguished name. Two names are equal if their DER encodings are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct X509Name<'a> {
     /// Complete encoding in DER.
     der: &'a [u8],
 }
 
-/// Prefix of X.520 attribute types (2.5.4); the last number selects the type.
+/// Prefix of the OIDs of X.520 attribute types (2.5.4); one more number selects the type.
 const X520: [u8; 2] = [0x55, 0x04];
 const COMMON_NAME: u8 = 3;
 const ORGANIZATION: u8 = 10;
@@ -36,11 +36,11 @@ const X520_NAMES: [(u8, &str); 19] = [
     (46, "dnQualifier"),
     (65, "pseudonym"),
 ];
-/// Attribute type `emailAddress`: 1.2.840.113549.1.9.1.
+/// OID of the attribute type `emailAddress`: 1.2.840.113549.1.9.1.
 const EMAIL: [u8; 9] = [0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 9, 1];
-/// Prefix of pilot attribute types: 0.9.2342.19200300.100.1.
+/// Prefix of the OIDs of the attribute types `UID` and `DC` (RFC 4519): 0.9.2342.19200300.100.1.
 const PILOT: [u8; 9] = [0x09, 0x92, 0x26, 0x89, 0x93, 0xf2, 0x2c, 0x64, 1];
-/// Prefix of attribute types for the place where a company is registered: 1.3.6.1.4.1.311.60.2.1.
+/// Prefix of the OIDs of attribute types for the place where a company is registered: 1.3.6.1.4.1.311.60.2.1.
 const JURISDICTION: [u8; 10] = [0x2b, 6, 1, 4, 1, 0x82, 0x37, 60, 2, 1];
 
 /// Attribute of a distinguished name, such as `CN`. `id` is the OID of its type.
@@ -81,7 +81,7 @@ impl<'a> X509Name<'a> {
         Ok(all)
     }
 
-    /// Returns the DER encodings of the sets of attributes, in order, up to the first malformed one.
+    /// Returns the DER encodings of the sets of attributes in the name, in order, up to the first malformed one.
     pub(crate) fn sets(&self) -> Vec<&'a [u8]> {
         let Ok(mut sets) = DerReader::new(self.der).inside(tag::SEQUENCE) else { return Vec::new() };
         let mut all = Vec::new();
@@ -91,24 +91,25 @@ impl<'a> X509Name<'a> {
         all
     }
 
-    /// Returns the common names in reverse order, so that the most specific is the first.
+    /// Returns the common names in reverse order, so that the most specific is the first; none if the name is
+    /// malformed.
     pub(crate) fn common_names(&self) -> Vec<String> {
         let mut names = self.texts(COMMON_NAME);
         names.reverse();
         names
     }
 
-    /// Returns the first common name; `None` if there is none.
+    /// Returns the first common name that is text; `None` if there is none.
     pub fn common_name(&self) -> Option<String> {
         self.texts(COMMON_NAME).into_iter().next()
     }
 
-    /// Returns the first organization; `None` if there is none.
+    /// Returns the first organization that is text; `None` if there is none.
     pub fn organization(&self) -> Option<String> {
         self.texts(ORGANIZATION).into_iter().next()
     }
 
-    /// Returns the values of an X.520 attribute type in order; values that are not text are omitted.
+    /// Returns the values of the X.520 attribute type 2.5.4.`number` in order; values that are not text are omitted.
     fn texts(&self, number: u8) -> Vec<String> {
         let attributes = self.attributes().unwrap_or_default();
         let named =

@@ -15,9 +15,10 @@ use crate::x509::write::constructed;
 const SHA1: [u8; 11] = [0x30, 9, 6, 5, 0x2b, 0x0e, 3, 2, 0x1a, 5, 0];
 /// OID of SHA-256 (2.16.840.1.101.3.4.2.1), by which responses may identify the certificate instead of SHA-1.
 const SHA256: &[u8] = &[0x60, 0x86, 0x48, 1, 0x65, 3, 4, 2, 1];
-/// `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
+/// OID of `id-pkix-ocsp-basic`: 1.3.6.1.5.5.7.48.1.1.
 const BASIC: [u8; 9] = [0x2b, 6, 1, 5, 5, 7, 48, 1, 1];
-/// Maximum number of certificates in an OCSP response. They are not covered by the signature, so anyone could add some.
+/// Maximum number of certificates in an OCSP response; a response with more is rejected. They are not covered by the
+/// signature, so anyone could add some.
 const MOST_SIGNERS: usize = 4;
 /// Maximum number of single responses (one per certificate) in an OCSP response that are examined.
 const MOST_ANSWERS: usize = 32;
@@ -121,8 +122,8 @@ impl From<MalformedDer> for OcspError {
 }
 
 impl OcspId {
-    /// Maximum size of a response in bytes. OpenSSL clients accept a `CertificateStatus` message (RFC 6066 section 8)
-    /// of up to 16 KB in TLS 1.2.
+    /// Maximum size of an OCSP response in bytes. OpenSSL clients accept a `CertificateStatus` message (RFC 6066
+    /// section 8) of up to 16 KB in TLS 1.2.
     pub const LARGEST: usize = 16_000;
 
     /// Creates the identifier of a certificate with its issuer.
@@ -135,7 +136,8 @@ impl OcspId {
         }
     }
 
-    /// Returns a request in DER (RFC 6960 section 4.1.1), without a nonce, because many responders sign in advance.
+    /// Returns an OCSP request for the certificate in DER (RFC 6960 section 4.1.1), without a nonce, because many
+    /// responders sign in advance.
     pub fn request(&self) -> Vec<u8> {
         let serial = constructed(tag::INTEGER, &[&self.serial]);
         let octets = |hash: &[u8]| constructed(tag::OCTET_STRING, &[hash]);
@@ -245,7 +247,7 @@ fn parse_signed(der: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>),
     Ok(signed(basic(der)?)?)
 }
 
-/// Returns the encoded `BasicOCSPResponse` in a successful response.
+/// Returns the encoded `BasicOCSPResponse` in an OCSP response. Fails if the responder reports an error.
 fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     let mut outer = DerReader::new(der);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -267,8 +269,9 @@ fn basic(der: &[u8]) -> Result<&[u8], OcspError> {
     Ok(response)
 }
 
-/// Returns the signed data of an OCSP response and the attached certificates, which the signature does not cover. Fails
-/// if one of them is malformed, because clients would reject the response.
+/// Returns the signed data of a `BasicOCSPResponse` and the attached certificates, which the signature does not cover.
+/// Fails if one of them is malformed, because clients would reject the response, or if there are more than
+/// [`MOST_SIGNERS`].
 fn signed(basic: &[u8]) -> Result<(SignedMessage<'_>, Vec<Certificate<'_>>), MalformedDer> {
     let mut outer = DerReader::new(basic);
     let mut parts = outer.inside(tag::SEQUENCE)?;
@@ -384,8 +387,8 @@ impl SingleResponse {
         Ok(Self { status, time, validity: OcspValidity { this_update, next_update } })
     }
 
-    /// Returns the preferred one of two responses about a certificate: the one that is valid now; otherwise the newer;
-    /// if equally new, the negative one.
+    /// Returns the preferred one of two responses about a certificate: the one that is valid now; if that does not
+    /// decide, the newer; if equally new, the one that is not good.
     fn or(self, other: Self) -> Self {
         let rank = |single: &Self| (single.time.is_ok(), single.validity.this_update, single.status.is_err());
         if rank(&other) > rank(&self) { other } else { self }

@@ -17,7 +17,7 @@ use crate::x509::extensions::KeyUsage;
 use crate::x509::signature::{Algorithms, is_signed_by};
 use crate::x509::trust::TrustStore;
 
-/// Maximum number of certificates in a chain that is verified.
+/// Maximum number of certificates in a chain; a longer chain is rejected.
 const LONGEST_CHAIN: usize = 16;
 /// Maximum number of certificate signatures that are verified per chain.
 const MOST_SIGNATURES: u32 = 16;
@@ -44,8 +44,8 @@ impl TrustStore {
         verify(self, chain, purpose, now_s, algorithms, |_| ()).map(|(until, ())| until)
     }
 
-    /// Same as [`Self::verify`]; also returns the certificates of the path in DER, from the certificate in question to
-    /// the root.
+    /// Verifies a chain as [`Self::verify`] does. Also returns the certificates of the path in DER, from the
+    /// certificate in question to the root.
     pub fn verify_path<C: AsRef<[u8]>>(
         &self,
         chain: &[C],
@@ -107,7 +107,7 @@ struct PathSearch<'a> {
 
 impl PathSearch<'_> {
     /// Extends the path from its last certificate to a root and checks it. `is_trusted` is true if the last certificate
-    /// is trusted.
+    /// is trusted. Returns the last second of the path's validity.
     fn extend(&mut self, is_trusted: bool) -> Result<i64, VerifyError> {
         let last = self.path[self.path.len() - 1].clone();
         if is_trusted && last.is_self_issued() {
@@ -160,8 +160,8 @@ impl PathSearch<'_> {
         }
     }
 
-    /// Checks a complete path. Returns the last second of its validity. If several checks fail, returns the error that
-    /// OpenSSL would report.
+    /// Checks a complete path. Returns the last second of its validity, since the Unix epoch. If several checks fail,
+    /// returns the error that OpenSSL would report.
     fn check(&self) -> Result<i64, VerifyError> {
         let for_good = |()| i64::MAX;
         let (extensions, constraints) = (self.extensions().map(for_good), self.constraints().map(for_good));
@@ -194,8 +194,8 @@ impl PathSearch<'_> {
         verdict
     }
 
-    /// Checks the revocation lists, if there are any: each issuer in the path, including the root, must have a valid
-    /// one.
+    /// Checks that no certificate of the path is revoked, if there are revocation lists: each issuer in the path,
+    /// including the root, must then have a valid one. Returns the last second at which this holds.
     fn revocation(&self) -> Result<i64, VerifyError> {
         let mut verdict = Ok(i64::MAX);
         if self.trust.lists.is_empty() {
@@ -245,7 +245,7 @@ fn date_check(certificate: &Certificate<'_>, now_s: i64) -> Result<i64, VerifyEr
     if now_s > certificate.not_after { Err(VerifyError::Expired) } else { Ok(certificate.not_after) }
 }
 
-/// Returns true if a certificate is that of a CA. A self-issued version 1 certificate counts as one.
+/// Returns true if a certificate may issue certificates. A self-issued version 1 certificate may.
 fn is_authority(certificate: &Certificate<'_>) -> bool {
     let extensions = &certificate.extensions;
     if extensions.key_usage.is_some_and(|usage| !usage.has(KeyUsage::KEY_CERT_SIGN)) {

@@ -123,7 +123,8 @@ pub fn blocks(text: &[u8]) -> impl Iterator<Item = Result<PemBlock<'_>, PemError
     })
 }
 
-/// Returns the certificates of a text in DER, without the trust settings that OpenSSL may append.
+/// Returns the certificates of a text in DER, without the trust settings that OpenSSL may append. Malformed blocks,
+/// also of other labels, are returned as errors.
 pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemError>> {
     let of_certificates = blocks(text).filter(|block| match block {
         Ok(block) => CERTIFICATES.contains(&block.label),
@@ -137,7 +138,7 @@ pub fn certificates(text: &[u8]) -> impl Iterator<Item = Result<Vec<u8>, PemErro
     })
 }
 
-/// Formats a block, with a final line break. No other copy of the content remains in memory.
+/// Formats bytes as a PEM block, with a final line break. No other copy of the content remains in memory.
 pub fn block(label: &str, bytes: &[u8]) -> String {
     let text = Zeroizing::new(Base64::encode_string(bytes));
     let mut out = String::with_capacity(text.len() + text.len() / LINE + 2 * label.len() + 64);

@@ -16,7 +16,7 @@ pub struct PublicKey<'a> {
     pub bytes: &'a [u8],
 }
 
-/// Signed data with its signature.
+/// Signed X.509 data with its signature.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct SignedMessage<'a> {
     pub(crate) message: &'a [u8],
@@ -26,7 +26,8 @@ pub(crate) struct SignedMessage<'a> {
 }
 
 impl<'a> SignedMessage<'a> {
-    /// Parses `SEQUENCE { message, algorithm, signature }`. Also returns a reader of the message's content.
+    /// Parses `SEQUENCE { message, algorithm, signature }`. Also returns a reader of the message's content. The
+    /// signature is not verified.
     pub(crate) fn read(der: &'a [u8]) -> Result<(Self, DerReader<'a>), MalformedDer> {
         let mut outer = DerReader::new(der);
         let mut parts = outer.inside(tag::SEQUENCE)?;

@@ -15,7 +15,7 @@ pub struct TrustStore {
     pub(crate) depth: u32,
 }
 
-/// Trusted certificate in DER, with its subject.
+/// Trusted certificate in DER, with its subject in DER.
 pub(crate) struct TrustedCertificate {
     pub(crate) der: Box<[u8]>,
     pub(crate) subject: Box<[u8]>,
@@ -46,12 +46,12 @@ impl TrustStore {
         Ok(())
     }
 
-    /// Returns whether a certificate in DER is trusted.
+    /// Returns true if a certificate in DER is trusted.
     pub(crate) fn contains(&self, der: &[u8]) -> bool {
         self.anchors.iter().any(|known| *known.der == *der)
     }
 
-    /// Adds a revocation list. Once there is one, each issuer of a path must have a list.
+    /// Adds a revocation list. Once the store has a list, each issuer in a path must have one.
     pub fn add_revocation_list(&mut self, list: RevocationList) {
         self.lists.push(list);
     }

@@ -19,7 +19,7 @@ macro_rules! answer {
     };
 }
 
-/// Checks a response for the certificate `leaf`.
+/// Checks a response for the certificate `leaf`, issued by `root`, with [`OcspId::check`].
 fn judge_at(answer: &[u8], authorized: bool, now_s: i64) -> Result<OcspValidity, OcspError> {
     let (leaf, root) = (pem!("leaf"), pem!("root"));
     let (leaf, root) = (Certificate::parse(&leaf).unwrap(), Certificate::parse(&root).unwrap());
@@ -88,7 +88,7 @@ fn no_damage_goes_unnoticed() {
     }
 }
 
-/// Returns the response with other attached certificates, which the signature does not cover.
+/// Returns the response with these attached certificates instead of its own; the signature does not cover them.
 fn with_attached(answer: &[u8], certificates: &[&[u8]]) -> Vec<u8> {
     let mut parts = DerReader::new(basic(answer).unwrap()).inside(tag::SEQUENCE).unwrap();
     let signed = [parts.value(), parts.value(), parts.value()].map(|part| part.unwrap().whole).concat();
