@@ -32,7 +32,8 @@ pub struct Administrator {
     pub(crate) groups: Vec<(&'static str, GroupControl)>,
     /// Sources of the memory figures of the process.
     pub(crate) memory: MemorySources,
-    /// Observations of the running server, for monitoring; `None` if this interface does not have them.
+    /// Rankings, history and live events of the running server, for monitoring; `None` if this interface does not
+    /// provide them.
     sight: Option<Arc<SiteObservation>>,
 }
 
@@ -73,13 +74,14 @@ impl Administrator {
         Self { hides_values: !proven, ..self }
     }
 
-    /// Adds the observations of the running server, which monitoring requests need.
+    /// Adds the rankings, history and live events of the running server, which monitoring requests need.
     #[must_use]
     pub fn with_sight(self, sight: &Arc<SiteObservation>) -> Self {
         Self { sight: Some(Arc::clone(sight)), ..self }
     }
 
-    /// Returns the observations of the running server; an error text for the client if there are none.
+    /// Returns the rankings, history and live events of the running server; an error text for the client if there are
+    /// none.
     pub(crate) fn sight(&self) -> Result<&SiteObservation, String> {
         self.sight.as_deref().ok_or_else(|| "this server does not record observations".to_owned())
     }

@@ -209,7 +209,8 @@ fn encoding(index: u8, length: usize, level: u8) -> EncodingReport {
     EncodingReport { coding: coding_of(index).as_str().to_owned(), bytes: length as u64, level }
 }
 
-/// Returns the content coding for an index of compressed versions in the store; identity for an unknown index.
+/// Returns the content coding of the compressed versions that the store holds at `index`; identity for an unknown
+/// index.
 pub(crate) fn coding_of(index: u8) -> Coding {
     match index {
         STRONG_GZIP => Coding::Gzip,

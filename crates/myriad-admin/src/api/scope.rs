@@ -16,7 +16,7 @@ pub(crate) struct ApiScope {
 }
 
 impl ApiScope {
-    /// Parses a hash of 64 hexadecimal digits; `None` if it is invalid.
+    /// Parses a SHA-256 hash, written as 64 hexadecimal digits; `None` if it is invalid.
     pub(crate) fn hash(text: &[u8]) -> Option<[u8; 32]> {
         let mut hash = [0; 32];
         if text.len() != 2 * hash.len() {

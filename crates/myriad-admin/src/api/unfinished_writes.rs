@@ -21,9 +21,9 @@ use super::arguments::Arguments;
 /// and each site of a server has a location.
 const MAX_WRITERS: usize = 64;
 
-/// Parses the query arguments, and counts the request. Returns the tag of the pages to invalidate (`tag`) and the
-/// permit. Returns a rejection if the tag is missing or empty, if there are other arguments, or if [`MAX_WRITERS`]
-/// permits are in use.
+/// Parses the query arguments of `POST …/writes`, and counts the request. Returns the tag of the pages to invalidate
+/// (`tag`) and the permit. Returns a rejection if the tag is missing or empty, if there are other arguments, or if
+/// [`MAX_WRITERS`] permits are in use.
 pub(super) fn admit_writer(
     arguments: &[u8],
     count: &RequestCount,

@@ -14,8 +14,8 @@ use myriad_exchange::exchange::{ContentResponse, PhaseStep};
 
 const PAGE: &str = include_str!("../../../../dashboard/built/dashboard.html");
 
-/// Dashboard page compressed with gzip, a quarter of its size. It is compressed at the first request, which takes about
-/// 5 ms. `None` if that failed.
+/// Dashboard page compressed with gzip to a quarter of its size. It is compressed at the first request, which takes
+/// about 5 ms. `None` if that failed.
 static SMALL: LazyLock<Option<Bytes>> =
     LazyLock::new(|| compress(Coding::Gzip, CompressionLevel::Strong, PAGE.as_bytes()).ok().map(Bytes::from));
 

@@ -7,7 +7,7 @@ use myriad_exchange::runtime::Runtime;
 use myriad_exchange::traffic::{CACHE_NAMES, CacheZoneCount, TrafficSnapshot, ZoneSums};
 use myriad_store::page::PageZone;
 
-/// Label values of status classes.
+/// Values of the label `code` for classes of response statuses.
 const CLASSES: [&str; 5] = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
 /// Appends the metrics of cache zones and of traffic zones (`status_zone`).

@@ -37,7 +37,8 @@ impl Recorder {
         Self { steps }
     }
 
-    /// Records current values: their maximum in the step for connections and load, the last value for memory and disk.
+    /// Records current values in each open step of the history: their maximum in the step for connections and load, the
+    /// last value for memory and disk.
     pub(super) fn gauge(&mut self, now: &Gauges) {
         for step in &mut self.steps {
             step.maximum.connections = step.maximum.connections.max(now.connections);

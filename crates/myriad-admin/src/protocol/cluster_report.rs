@@ -23,7 +23,8 @@ pub struct ClusterReport {
     pub serves_stored_pages: bool,
     /// Time for which this node may have missed purges, in milliseconds; `None` if it has never been up to date.
     pub behind_ms: Option<u64>,
-    /// Cause, consequences and remedy of the present partition; `None` if this node receives all purges.
+    /// Text about the present partition (this node may lack purges of other nodes): cause, consequences and remedy.
+    /// `None` if this node receives all purges.
     pub partition: Option<String>,
     /// Valkey or Redis to which this node is or was connected; `None` before the first connection.
     pub server: Option<ServerReport>,

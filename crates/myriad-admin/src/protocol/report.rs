@@ -34,7 +34,7 @@ pub struct ZoneReport {
 pub struct MemoryReport {
     /// Number of pages in memory; each variant of a page counts as one.
     pub pages: usize,
-    /// Current number of cache keys.
+    /// Current number of cache keys in memory.
     pub keys: usize,
     /// Current size in bytes, including overhead.
     pub bytes: u64,
@@ -56,7 +56,8 @@ pub struct DiskReport {
     pub bytes: u64,
     /// Maximum size in bytes (`max_size=`); `None` for no limit.
     pub limit_bytes: Option<u64>,
-    /// True if all files of the folder are in the index; false while the folder is being scanned after a start.
+    /// True if the index contains all files of the zone's folder; false while the folder is being scanned after a
+    /// start.
     pub recovered: bool,
     /// Number of pages read.
     pub reads: u64,
@@ -143,12 +144,12 @@ pub struct RunningPurgeReport {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Tier {
-    /// In memory only.
+    /// The page is in memory only.
     #[default]
     Memory,
-    /// In memory and in a file.
+    /// The page is in memory and in a file.
     Both,
-    /// In a file only.
+    /// The page is in a file only.
     Disk,
 }
 
@@ -158,11 +159,12 @@ pub enum Tier {
 pub struct PageReport {
     /// Name of the zone.
     pub zone: String,
-    /// Cache key.
+    /// Cache key; control characters and bytes that are not UTF-8 are escaped as `\xNN`.
     pub key: String,
     /// URL for which the page was fetched; `None` if it is not known.
     pub url: Option<String>,
-    /// Values of the headers that `Vary` lists, which identify the variant; `None` without `Vary`.
+    /// Values that identify the variant: request headers that `Vary` lists, and the class of the device; `None` if the
+    /// key of the page has no variants.
     pub variant: Option<String>,
     /// Status code of the stored response.
     pub status: u16,
@@ -208,7 +210,7 @@ pub struct PageReport {
     pub optimized: Option<OptimizedReport>,
 }
 
-/// Optimized form of a page.
+/// Optimized form of a page, or the reason why it has none.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct OptimizedReport {
@@ -270,7 +272,7 @@ pub struct SkippedReport {
     pub reason: String,
 }
 
-/// ESI fragments of a page, which are fetched separately.
+/// ESI data of a page: its fragments, which are fetched separately, and its use for known visitors.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct EsiReport {

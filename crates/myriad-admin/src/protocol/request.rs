@@ -225,8 +225,8 @@ impl AdminRequest {
     }
 }
 
-/// Parses a purge in the body of an HTTP API request. Returns an error if it is too long or invalid JSON, purges
-/// nothing, or contains more than [`MOST_PURGES`] purges or an empty value.
+/// Parses a purge in the body of an HTTP API request. Returns an error if it is too long or invalid JSON, has unknown
+/// fields, purges nothing, or contains more than [`MOST_PURGES`] purges or an empty value.
 pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
     let purge: PurgeRequest = read(body)?;
     purge.check()?;
@@ -234,7 +234,7 @@ pub fn parse_purge(body: &[u8]) -> Result<PurgeRequest, RequestError> {
 }
 
 /// Parses a change of an upstream group in the body of an HTTP API request. Returns an error if it is too long or
-/// invalid JSON, or the name of the group or server is empty.
+/// invalid JSON, has unknown fields, or the name of the group or server is empty.
 pub fn parse_upstream_change(body: &[u8]) -> Result<UpstreamChange, RequestError> {
     let change: UpstreamChange = read(body)?;
     change.check()?;

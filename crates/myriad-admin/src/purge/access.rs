@@ -49,10 +49,10 @@ pub(crate) enum PurgeReach {
 }
 
 /// Checks whether the request may purge; returns the reason if it may not. `from` are the permitted networks; `None`
-/// permits Unix sockets, loopback and the address that the client connected to, unless a proxy forwarded the request.
-/// The request must not originate from a page of another site. Without `from`, a GET or HEAD must also have no
-/// `Referer` of another host and, if it can purge more than a URL of its host, its host must be a name or address of
-/// this server.
+/// permits clients on a Unix socket, on loopback or with the address that they connected to, unless a proxy forwarded
+/// the request. The request must not originate from a page of another site. Without `from`, a GET or HEAD must also
+/// have no `Referer` of another host and, if it can purge more than a URL of its host, its host must be a name or
+/// address of this server.
 pub(crate) fn check_purge_access(
     request: &Request,
     from: Option<&[Network]>,
@@ -110,7 +110,7 @@ struct DenialCounter {
 enum DenialLog {
     /// Log line about this denial only.
     Plain,
-    /// Line that also gives the number of denials since the last line that were not logged.
+    /// Log line about this denial that also gives the number of denials suppressed since the last line.
     After(u32),
     /// No line: the maximum per second is reached.
     None,

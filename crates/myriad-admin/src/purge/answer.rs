@@ -13,7 +13,7 @@ use myriad_exchange::exchange::Request;
 use myriad_store::page::PurgeReceipts;
 
 /// Format of the response to a purge: that of the cache server which the client, such as a WordPress plugin, expects.
-/// The status for "no page was found" applies only to the purge of a URL or a key.
+/// The status for "no page was found" applies only to the purge of a URL or a key outside of a cluster.
 #[derive(Clone, Copy)]
 pub(crate) enum PurgeAnswerFormat {
     /// Response of nginx's purge module in a location that purges; status 404 if no page was found.

@@ -75,8 +75,8 @@ pub enum PurgeFailure {
     TooMany,
     /// The purge is in effect, but could not be written to disk: a restart would lose it.
     Unlogged(io::Error),
-    /// The purge is in effect on this node, but its cluster does not receive it, because the node of the cluster has
-    /// stopped: the server is shutting down, or a reload has removed the cluster.
+    /// The purge is in effect on this node, but the other nodes of the cluster do not receive it, because the cluster
+    /// node of this server has stopped: the server is shutting down, or a reload has removed the cluster.
     Unpublished,
 }
 
@@ -122,7 +122,7 @@ impl Default for CompletedPurge {
 }
 
 impl CompletedPurge {
-    /// Adds the purge of a zone.
+    /// Adds the page count and the receipts of the purge of another zone.
     pub fn add(&mut self, purged: AppliedPurge) {
         self.outcome = self.outcome.and(purged.outcome);
         self.receipts.extend(purged.receipts);
@@ -143,8 +143,8 @@ impl CompletedPurge {
     }
 }
 
-/// Purge that is in effect in a zone, that the other nodes of the zone's cluster receive, and that is added to the purge
-/// log of the zone, also if this value is dropped.
+/// Purge that is in effect in a zone. It is sent to the other nodes of the zone's cluster, and added to the purge log
+/// of the zone, even if this value is dropped.
 #[must_use = "the purge survives a crash of this node once `finish` has returned"]
 pub struct BegunPurge {
     saving: PurgeFuture,
@@ -429,9 +429,9 @@ pub fn advance_purges(zone: &PageZone, log: &ErrorLog) {
     }
 }
 
-/// Returns the message about a completed purge; `is_listed` is true if it is in the list of purges. There is no message
-/// about an expiry ([`expire_zone`]) without pages, nor about a purge of all pages without pages that is not in the list:
-/// it was read from the disk at the start.
+/// Returns the log message about a completed purge with its page count. `is_listed` is true if the purge log for
+/// monitoring contains the purge. Returns `None` if no page was affected by an expiry ([`expire_zone`]), or by a purge
+/// of all pages that is not listed, because it was read from the disk at the start.
 pub(super) fn completion_text(zone: &str, purge: &FinishedPurge, is_listed: bool) -> Option<String> {
     let FinishedPurge { name, count, is_expiry, .. } = purge;
     let plural = if *count == 1 { "" } else { "s" };

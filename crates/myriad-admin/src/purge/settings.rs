@@ -27,8 +27,8 @@ pub(super) struct PurgeSettings {
     pub when: PurgeCondition,
     /// `purge_all`: true if a purge request purges the whole zone.
     pub everything: bool,
-    /// `from`: permitted networks. `None`: Unix sockets, loopback and the addresses of this server, for requests not
-    /// forwarded by a proxy.
+    /// `from`: permitted networks. `None`: clients on a Unix socket, on loopback or with the address that they
+    /// connected to, for requests not forwarded by a proxy.
     pub from: Option<Vec<Network>>,
 }
 

@@ -31,7 +31,7 @@ pub use exporter::finish;
 use myriad_conf::settings::Settings;
 use myriad_exchange::feature::Feature;
 
-/// Feature entry for the list of features in `myriad-serve`.
+/// Registration of the directives and variables of request tracing.
 pub const FEATURE: Feature = Feature::new("otel", directives::ROWS)
     .examining_http(compile::check)
     .compiled_by(compile::compile)

@@ -23,7 +23,7 @@ enum CountSelection {
     All,
     Kind(TrafficKind),
     One(TrafficKind, Vec<u8>, Vec<u8>),
-    /// `group=server&zone=::main`: general data, without counts.
+    /// General data of the server, without traffic counts (`group=server&zone=::main`).
     Main,
 }
 
@@ -105,7 +105,7 @@ fn parse_request(command: &str, group: &str, zone: &str, expire: &str) -> Option
     Some(ControlRequest { command, selection: meant, expire_ms })
 }
 
-/// Returns the selected part of the traffic counts, in the format of the complete page.
+/// Returns the selected part of the traffic counts as JSON, in the structure of the complete report.
 fn status(report: &TrafficReport<'_>, meant: &CountSelection) -> Value {
     let group = |name: &str, zones| Value::Object(Map::from_iter([(name.to_owned(), zones)]));
     match meant {

@@ -18,7 +18,8 @@ const MOST: usize = 16 * 1024;
 /// the counters.
 static BEFORE: Mutex<Option<HashMap<String, Map<String, Value>>>> = Mutex::new(None);
 
-/// Returns an object with the counts since its reset, or unchanged if it was never reset.
+/// Subtracts from `object`, the API object at `path`, its counts at the last reset; returns it unchanged if it was
+/// never reset.
 pub(super) fn since(path: &str, object: Map<String, Value>) -> Map<String, Value> {
     let before = BEFORE.lock().unwrap_or_else(PoisonError::into_inner);
     match before.as_ref().and_then(|before| before.get(path)) {

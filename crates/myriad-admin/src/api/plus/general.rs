@@ -22,7 +22,8 @@ const PAGE: u64 = 4096;
 /// Value of [`respawned`] (restarts of worker processes) at the last reset by the API.
 static RESPAWNED_BEFORE: AtomicU64 = AtomicU64::new(0);
 
-/// Returns the API object `nginx`: version, process and configuration. `address` is the local address of the request.
+/// Returns the API object `nginx`: version, process and configuration. `address` is the local address of the client's
+/// connection.
 pub(super) fn nginx(site: &SiteView, address: &str) -> Value {
     json!({
         "version": NGINX_VERSION,

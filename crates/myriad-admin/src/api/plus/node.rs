@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 /// Value of a path of NGINX Plus's API.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Node {
-    /// Names of the paths below this one.
+    /// Names of the API paths below this path.
     Directory(Vec<&'static str>),
     /// Single object.
     Object(Map<String, Value>),

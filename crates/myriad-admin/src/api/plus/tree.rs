@@ -192,7 +192,8 @@ fn counted(site: &SiteView, asked: &PlusRequest, path: &[&str]) -> Option<Value>
     Some(Value::Object(baseline::since(&path.join("/"), object)))
 }
 
-/// Returns the object at a path, without the subtraction of a baseline; `None` if it does not exist.
+/// Returns the API object at a path, with its counts since the start of the process, whether or not they were reset;
+/// `None` if it does not exist.
 fn object(site: &SiteView, path: &[&str], version: u8) -> Option<Map<String, Value>> {
     let runtime = &site.runtime;
     let sum = || site.workers().into_iter().sum();

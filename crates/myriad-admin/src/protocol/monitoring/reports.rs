@@ -47,7 +47,8 @@ pub struct TopPage {
     /// `$upstream_cache_status` of the last response that was not a cache hit; `None` if there was no such response or
     /// it had no status.
     pub cache: Option<String>,
-    /// Reason why the last response that was not a cache hit was none; `None` if there was no such response.
+    /// Keyword of the reason why the last response that was not a cache hit did not come from the cache; `None` if
+    /// there was no such response.
     pub reason: Option<String>,
     /// Reasons why responses were not cache hits, at most eight, the most frequent first.
     pub reasons: Vec<ReasonCount>,

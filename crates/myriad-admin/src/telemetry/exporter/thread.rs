@@ -67,7 +67,7 @@ pub(super) fn run(shared: &Shared, log: &ErrorLog) {
     }
 }
 
-/// Log messages about the results of batches.
+/// Writer of log messages about the results of batches.
 struct ExportLog<'a> {
     log: &'a ErrorLog,
     collector: String,

@@ -20,7 +20,7 @@ pub(super) struct TrustedAuthorities {
 
 impl TrustedAuthorities {
     /// Loads the authorities of the PEM file `file`, whose name is relative to `folder`; without a file, those of the
-    /// system. The error is a text for a configuration error.
+    /// system. Returns an error text for the configuration check if they cannot be read or none is usable.
     pub(super) fn of(file: Option<&Text>, folder: &Path) -> Result<Self, String> {
         let bytes = match file {
             Some(file) => {

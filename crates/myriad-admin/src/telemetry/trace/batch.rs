@@ -4,7 +4,7 @@
 use crate::telemetry::trace::protobuf::{ProtobufValue, bytes, message, next};
 use crate::telemetry::trace::span::attribute;
 
-/// Encoded resource and instrumentation scope, the same in each batch of an exporter.
+/// Encoded OpenTelemetry resource and instrumentation scope, the same in each batch of an exporter.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Resource {
     resource: Vec<u8>,

@@ -45,18 +45,18 @@ pub(crate) fn message(field: u32, out: &mut Vec<u8>, write: impl FnOnce(&mut Vec
     bytes(field, &inner, out);
 }
 
-/// Decoded field of a message.
+/// Decoded field of a Protocol Buffers message.
 pub(crate) enum ProtobufValue<'a> {
     /// Value of a numeric field.
     Number(u64),
     /// Value of a field that contains bytes, a text, or a message.
     Bytes(&'a [u8]),
-    /// Field of a fixed size, which is skipped.
+    /// Field of a fixed size (four or eight bytes), whose value is not decoded.
     Other,
 }
 
-/// Decodes the next field of a message and its number, and advances `message`. Returns `None` at the end, and for
-/// invalid input.
+/// Decodes the number and the value of the next field of a message, and advances `message`. Returns `None` at the end,
+/// and for invalid input.
 pub(crate) fn next<'a>(message: &mut &'a [u8]) -> Option<(u64, ProtobufValue<'a>)> {
     let tag = read_varint(message)?;
     let value = match tag & 7 {
