@@ -338,9 +338,10 @@ impl AgentThread {
         }
     }
 
-    /// Postpones the order of a certificate for `reason`, by about `time` within the limits of this module, and logs
-    /// the first wait for the reason. Returns true if the node orders the certificate for itself instead, because it
-    /// could not reach the other nodes for too long and has no usable certificate.
+    /// Postpones the order of a certificate: by `time`, from [`RETRY_S`] to [`LONGEST_WAIT_S`], or by a fixed pause if
+    /// `reason` is that the other nodes cannot be reached. Logs the first wait for the reason. Returns true if the node
+    /// orders the certificate for itself instead, because it could not reach the other nodes for too long and has no
+    /// usable certificate.
     fn wait(
         &self,
         slot: &Arc<CertificateSlot>,
@@ -582,7 +583,8 @@ fn now_s() -> u64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
 }
 
-/// Returns a random number from 0 to 1; 0.5 if random numbers are not available, which is acceptable here.
+/// Returns a random number from 0 to 1. Without random numbers it returns 0.5, because the number only spreads the load
+/// of authorities.
 fn random_fraction() -> f64 {
     let mut bytes = [0; 4];
     match SystemRandom::new().fill(&mut bytes) {

@@ -140,7 +140,8 @@ mod tests {
         CertificateSlot::new(CertificateOrder { identifiers, key: AcmeKeyKind::P256 })
     }
 
-    /// Returns a certificate for `a.test` with its key that is valid for one day.
+    /// Returns a certificate for `a.test` and its key in PEM. It is valid for one day from `not_before_s` (seconds
+    /// since the Unix epoch) on.
     fn short_certificate(not_before_s: u64) -> Vec<u8> {
         let key = SigningKey::generate(AcmeKeyKind::P256).expect("a key");
         let names = [AcmeIdentifier::Dns("a.test".to_owned())];

@@ -14,7 +14,7 @@ use crate::acme_client::wait_times::WaitReason;
 /// Maximum duration of an order in a cluster, from its start until the authority has validated the names.
 pub const LONGEST_ORDER: Duration = Duration::from_mins(15);
 
-/// Request for the right to order a certificate.
+/// Request for the right to order a certificate for the nodes of a cluster.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OrderRequest {
     /// True to order the certificate even in the pause after a failed order of any node.

@@ -24,9 +24,10 @@ const DAY_S: u64 = 86_400;
 const SHORT_LIFE_S: u64 = 10 * DAY_S;
 /// Pause after the first failed order of a certificate, in seconds.
 const FIRST_PAUSE_S: u64 = 60;
-/// Maximum pause after failed orders in seconds. Two attempts a day limit the load of the authority.
+/// Maximum pause in seconds after failed orders, unless the authority requests a longer one. Two attempts a day limit
+/// the load of the authority.
 const LONGEST_PAUSE_S: u64 = 12 * 3600;
-/// Maximum pause before the next order that an authority may request, in seconds.
+/// Maximum pause in seconds after a failed order that the authority can request (`Retry-After`).
 const LONGEST_REQUEST_S: u64 = 7 * DAY_S;
 /// Minimum time in seconds from the issue of a certificate to its first scheduled renewal, even for short lifetimes.
 pub const LEAST_INTERVAL_S: u64 = 10;

@@ -27,8 +27,8 @@ use crate::acme_client::callbacks::LogCallback;
 use crate::acme_client::https::{Resolve, plain_host};
 use crate::acme_client::responder::{self, ResponderError};
 
-/// Pauses before the next OCSP query after one, two and more consecutive failures; the last applies to all further
-/// failures, as in nginx. Short at first, because a responder may start together with this server.
+/// Pauses before the next OCSP query after one, two and more consecutive failures. The last, which is that of nginx,
+/// applies to all further failures. Short at first, because a responder may start together with this server.
 const PAUSES: [Duration; 5] = [
     Duration::from_millis(200),
     Duration::from_secs(1),

@@ -15,8 +15,8 @@ pub enum WaitReason {
 
 /// Time in seconds after which a node without a usable certificate orders it for itself, if it cannot reach the other nodes.
 const ALONE_AFTER_S: u64 = 60;
-/// Time in seconds after which a node takes over the right of another one to order a certificate. It is longer than any order
-/// ([`LONGEST_ORDER`](crate::acme_client::LONGEST_ORDER), and the download of the certificate).
+/// Time in seconds for which a node waits before it takes over the right of another one to order a certificate. It is
+/// longer than any order ([`LONGEST_ORDER`](crate::acme_client::LONGEST_ORDER), and the download of the certificate).
 pub(crate) const TAKE_OVER_AFTER_S: u64 = 20 * 60;
 
 impl WaitReason {

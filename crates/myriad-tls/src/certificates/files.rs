@@ -35,7 +35,8 @@ pub fn tls_path(folder: &Path, name: &Text) -> PathBuf {
 /// where the configuration names the file.
 #[derive(Clone, Copy)]
 pub struct TlsFileReader<'a> {
-    /// Contents of the files of [`crate::tls_files`] that could be read.
+    /// Contents, by path, of the files that could be read: those of [`crate::tls_files`], and for ACME issuers those of
+    /// [`crate::acme_state`].
     pub read: &'a TlsFiles,
     /// Folder of the main configuration file, against which relative names are resolved.
     pub folder: &'a Path,

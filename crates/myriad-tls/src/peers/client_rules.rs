@@ -152,8 +152,9 @@ fn authorities(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     all.into_iter().flatten().filter(|name| !name.is_empty())
 }
 
-/// Returns the names of the files with CA certificates and revocation lists. As in nginx, `ssl_trusted_certificate` and
-/// `ssl_crl` are read even if no client certificates are requested, provided that the server has a certificate.
+/// Returns the names of the files with CA certificates and revocation lists for client certificates. As in nginx,
+/// `ssl_trusted_certificate` and `ssl_crl` are also read if no client certificates are requested, provided that the
+/// server has a certificate.
 pub(crate) fn files(settings: &TlsSettings) -> impl Iterator<Item = &Text> {
     let requests_certificates = settings.verify_client != VerifyClient::Off;
     let has_certificate = !settings.certificates.is_empty();

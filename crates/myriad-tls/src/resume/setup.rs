@@ -63,9 +63,9 @@ pub(crate) fn set_up_resumption(
 }
 
 /// Returns the session context of a server, equal for servers with the same certificates and the same requirements for
-/// client certificates. If certificates are named by variables, their names count, as in nginx; an automatic
-/// certificate counts by its key type and names instead of its bytes, so that sessions remain valid after a renewal.
-/// Fails if a file cannot be read.
+/// client certificates (`ssl_verify_client` and CA certificates). If certificates are named by variables, their names
+/// count, as in nginx; an automatic certificate counts by its key type and names instead of its bytes, so that sessions
+/// remain valid after a renewal. Fails if a file cannot be read.
 fn session_context(parts: &ServerParts<'_>) -> Result<SessionContext, Box<Diagnostic>> {
     let ServerParts { settings, files, ordered, .. } = *parts;
     let are_named = have_variable_names(settings);

@@ -121,20 +121,21 @@ impl SharedTicketKeys {
         self.keys.lock().clear();
     }
 
-    /// Returns true if a shared key encrypts at this time.
+    /// Returns true if a shared key may encrypt at `now_s` (seconds since the Unix epoch).
     pub fn is_active(&self, now_s: u64) -> bool {
         self.keys.lock().iter().any(|known| self.encrypts(known, now_s))
     }
 
-    /// Encrypts a session; `None` if no shared key may encrypt at this time, or the encryption fails.
+    /// Encrypts a session at `now_s` (seconds since the Unix epoch) with the newest key of the current period; `None`
+    /// if no shared key may encrypt at this time, or the encryption fails.
     pub(super) fn seal(&self, session: &[u8], now_s: u64) -> Option<Vec<u8>> {
         let mut keys = self.keys.lock();
         self.drop_expired(&mut keys, now_s);
         keys.iter().rev().find(|known| self.encrypts(known, now_s))?.key.key.seal(session, now_s)
     }
 
-    /// Returns the time of encryption and the session of a ticket whose key has this name; `None` if it is not a shared key
-    /// or the ticket is invalid.
+    /// Decrypts a ticket whose key has this name. Returns its time of encryption in seconds since the Unix epoch, and
+    /// the session; `None` if no shared key with the name decrypts at `now_s`, or the ticket is invalid.
     pub(super) fn open(&self, name: &[u8; NAME], ticket: &[u8], now_s: u64) -> Option<(u64, Vec<u8>)> {
         let keys = self.keys.lock();
         let known = keys.iter().find(|known| known.key.key.name == *name && self.decrypts(known, now_s))?;

@@ -16,7 +16,8 @@ struct HandshakeCertificates {
 }
 
 /// Returns a copy of a server's TLS settings with the certificates `all` instead of its own. If `is_clients` is true,
-/// the client's order of preference decides between them; otherwise ECDSA is preferred to RSA.
+/// the client's order of preference decides between them; otherwise ECDSA is preferred to RSA. In both cases,
+/// certificates that the client can use with TLS 1.2 come first.
 pub fn with_certificates(
     config: &ServerConfig,
     mut all: Vec<Arc<CertifiedKey>>,

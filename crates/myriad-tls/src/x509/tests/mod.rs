@@ -43,7 +43,7 @@ files!(
     "usurper"
 );
 
-/// Returns the content of the only PEM block of a file.
+/// Returns the decoded content of the first PEM block in the test file with this name.
 fn der(name: &str) -> Vec<u8> {
     pem::blocks(file(name).as_bytes()).next().unwrap().unwrap().bytes().unwrap()
 }

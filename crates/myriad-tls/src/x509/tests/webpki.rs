@@ -13,7 +13,7 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use super::{NOW, der, judge_at, trusting};
 use crate::x509::{CertificatePurpose, VerifyError};
 
-/// Verifies a chain for a host name with webpki. The error is the name of its variant.
+/// Verifies a chain for a host name with webpki. `Err` contains the debug format of the error.
 fn webpki(trusted: &[&str], chain: &[&str], host: &str) -> Result<(), String> {
     let mut roots = RootCertStore::empty();
     for name in trusted {
