@@ -70,7 +70,9 @@ pub(crate) fn files(model: &Model) -> impl Iterator<Item = &Text> {
 fn issuer(conf: &AcmeIssuerConf, files: TlsFileReader<'_>) -> Result<Issuer, Box<Diagnostic>> {
     let uri = conf.uri.lossy().into_owned();
     if !is_url(&uri) {
-        return Err(Box::new(Diagnostic::error(conf.uri.span, format!("invalid URL \"{uri}\" in \"uri\""))));
+        let error = Diagnostic::error(conf.uri.span, format!("invalid URL \"{uri}\" in \"uri\""));
+        let help = "write the URL of the certificate authority's directory, which begins with https://";
+        return Err(Box::new(error.help(help)));
     }
     let account_key = match &conf.account_key {
         AccountKeyConf::Kind(kind) => AccountKey::Generated(*kind),
@@ -213,6 +215,7 @@ mod tests {
             planned_issuers(&site.model, Path::new(PREFIX), site.files(), &AcmeOrders::default());
         assert!(issuers.is_empty());
         assert_eq!(errors[0].message, "invalid URL \"https://ca.test:port/\" in \"uri\"");
+        assert!(errors[0].help.concat().contains("begins with https://"));
         assert_eq!(errors[0].span, site.http().acme_issuers[0].uri.span);
     }
 

@@ -98,20 +98,21 @@ pub fn order_certificate(
     if state["status"] == "ready" {
         let first = order.identifiers.first().map(ToString::to_string).filter(|_| around.issuer.common_name);
         let request = csr::request(&key, &order.identifiers, first.as_deref())?;
-        let finalize = text_member(&state, "finalize").ok_or_else(|| missing_member("finalize"))?;
+        let finalize = text_member(&state, "finalize").ok_or_else(|| missing_member("order", "finalize"))?;
         state = json_of(&client.post(&finalize, &json!({ "csr": encode(&request) }))?)?;
         state = poll_until_settled(client, around, &url, state, &["ready", "processing"])?;
     }
     if state["status"] != "valid" {
         return Err(order_error(&state));
     }
-    let certificate = text_member(&state, "certificate").ok_or_else(|| missing_member("certificate"))?;
+    let certificate =
+        text_member(&state, "certificate").ok_or_else(|| missing_member("order", "certificate"))?;
     let (chain, key) = (download_chain(client, around.issuer, &certificate)?, key.to_pem());
     Ok(Zeroizing::new([chain.as_str(), &key].concat()))
 }
 
-fn missing_member(what: &str) -> AcmeError {
-    AcmeError::Protocol(format!("the order has no \"{what}\""))
+fn missing_member(object: &str, name: &str) -> AcmeError {
+    AcmeError::Protocol(format!("the {object} has no valid \"{name}\""))
 }
 
 /// Returns the profile to request (draft-ietf-acme-profiles); `None` if none is configured. A profile that the
@@ -150,7 +151,7 @@ fn place_order(
     }
     let url = client.directory.new_order.clone();
     let reply = client.post(&url, &payload)?;
-    let url = location(&reply).ok_or_else(|| missing_member("Location"))?;
+    let url = location(&reply).ok_or_else(|| missing_member("response to the order", "Location"))?;
     Ok((url, json_of(&reply)?))
 }
 
@@ -166,7 +167,7 @@ fn prove_control(
     let mut shared = Vec::new();
     let mut open = Vec::new();
     for url in order["authorizations"].as_array().into_iter().flatten() {
-        let url = url.as_str().ok_or_else(|| missing_member("authorizations"))?;
+        let url = url.as_str().ok_or_else(|| missing_member("order", "authorizations"))?;
         let state = json_of(&client.fetch(url, "")?)?;
         if state["status"] != "pending" {
             continue;
@@ -203,7 +204,7 @@ fn identifier<'a>(
     ordered: &'a [AcmeIdentifier],
 ) -> Result<&'a AcmeIdentifier, AcmeError> {
     let (kind, value) = (&authorization["identifier"]["type"], &authorization["identifier"]["value"]);
-    let value = value.as_str().ok_or_else(|| missing_member("identifier"))?;
+    let value = value.as_str().ok_or_else(|| missing_member("authorization", "identifier"))?;
     let is_it = |identifier: &&AcmeIdentifier| {
         *kind == identifier_type(identifier)
             && match identifier {
@@ -236,8 +237,8 @@ fn prepare_challenge(
     };
     let token = text_member(challenge, "token")
         .filter(|token| is_token(token))
-        .ok_or_else(|| missing_member("token"))?;
-    let url = text_member(challenge, "url").ok_or_else(|| missing_member("url"))?;
+        .ok_or_else(|| missing_member("challenge", "token"))?;
+    let url = text_member(challenge, "url").ok_or_else(|| missing_member("challenge", "url"))?;
     let answer = jws::key_authorization(client.key(), &token)?;
     Ok((SharedChallenge { kind, token, identifier: identifier.clone(), answer }, url))
 }
